@@ -11,8 +11,9 @@ use skeptron_core::Arbitration;
 use skeptron_core::catalogue::{Info, Layout};
 use skeptron_core::mutex::foreign;
 
+use crate::beginning::node_table;
 use crate::counterexample::{Counterexample, tell, tell_already, tell_starving};
-use crate::cycles::unfair_run;
+use crate::cycles::endless_runs;
 use crate::disk::{self, Disk, DiskError, Folder};
 use crate::explorer::{Found, Limits, Progress, explore};
 use crate::graph::Unfinished;
@@ -23,7 +24,7 @@ use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::starvation::{Searched, starving_run};
-use crate::world::{Endless, Watch, World, node_table};
+use crate::world::{Endless, Watch, World};
 
 /// How to search.
 #[derive(Clone, Copy)]
@@ -101,6 +102,8 @@ impl Default for Options<'_> {
 /// What the exploration of a system came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// In how many states the system begins.
+    pub starts: u64,
     /// Distinct states.
     pub states: u64,
     /// Steps from one state to another.
@@ -167,6 +170,7 @@ impl Report {
         began: Instant,
     ) -> Self {
         Report {
+            starts: 1,
             states: found.states,
             transitions: found.transitions,
             depth: found.depth,
@@ -184,6 +188,7 @@ impl Report {
     /// Of a question that needs no search with bounded requests.
     fn nothing(began: Instant) -> Self {
         Report {
+            starts: 1,
             states: 0,
             transitions: 0,
             depth: 0,
@@ -294,6 +299,7 @@ impl Check<'_> {
                 verdicts.push(self.fence(&world, &found)?);
             }
             searches.add(&found, verdicts);
+            searches.begin(&world);
         }
         let asks = |property| self.options.judging.asks(property);
         // With --judge fence alone nothing was searched that could prove it.
@@ -326,13 +332,15 @@ impl Check<'_> {
 }
 
 /// What one search judges. Each of the others needs states of its own.
-const TOGETHER: [Property; 6] = [
+const TOGETHER: [Property; 8] = [
     Property::Exclusion,
     Property::Progress,
     Property::Order,
     Property::Messages,
     Property::Rest,
     Property::Refused,
+    Property::Closure,
+    Property::Convergence,
 ];
 
 /// With so many messages in flight on a link nobody asks, where requests have no end.
@@ -351,6 +359,15 @@ impl Searches {
         let report = self.report.get_or_insert_with(|| Report::nothing(began));
         report.complete = false;
         report.verdicts.extend(verdicts);
+    }
+
+    /// Where nodes begin in any state, that they do so is no step of the system.
+    fn begin(&mut self, world: &World) {
+        if let (Some(report), (starts, partial)) = (&mut self.report, world.starts()) {
+            report.starts = starts;
+            report.states = report.states.saturating_sub(partial);
+            report.depth = report.depth.saturating_sub(world.start.to_begin.into());
+        }
     }
 
     fn add<G: Model>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
@@ -439,7 +456,7 @@ impl Check<'_> {
 
     /// Whether what must hold in every state can be asked of the first one, and holds there.
     fn check_invariant(&self, predicate: &Predicate) -> Result<(), ScenarioError> {
-        let node_table = node_table(self.info, &self.scenario.setup)?;
+        let node_table = node_table(self.info, &self.scenario.setup, false)?;
         let values = (0..node_table.len()).map(|node| node_table.value(node as u32));
         let values: Vec<serde_json::Value> = values.collect();
         let nodes: Vec<&serde_json::Value> = values.iter().collect();
@@ -449,7 +466,7 @@ impl Check<'_> {
         }
     }
 
-    /// Judges one property in a search of its own. What the reduction leaves out changes nothing about
+    /// Judges one property in a search of its own, from the state in which the setup begins. What the reduction leaves out changes nothing about
     /// who gets in, but about when: so nothing is left out.
     fn apart(
         &self,
@@ -458,7 +475,8 @@ impl Check<'_> {
         searches: &mut Searches,
     ) -> Result<(), ScenarioError> {
         let only = Properties::from_iter([property]);
-        let world = World::new(self.info, self.scenario, watch, Some(only))?;
+        let scenario = self.scenario.begun_there();
+        let world = World::new(self.info, &scenario, watch, Some(only))?;
         if !world.already.is_empty() {
             searches.told(verdicts_already(&world));
             return Ok(());
@@ -502,7 +520,8 @@ impl Check<'_> {
         let property = Property::Starvation;
         let world = |normal| {
             let endless = Some(Endless { per_link: PER_LINK, normal });
-            World::new(self.info, self.scenario, Watch { endless, ..Watch::default() }, None)
+            let scenario = self.scenario.begun_there();
+            World::new(self.info, &scenario, Watch { endless, ..Watch::default() }, None)
         };
         let unknown = Verdict { property, holds: None, counterexample: None };
         let normal = world(true)?;
@@ -545,32 +564,33 @@ impl Answer<'_> {
         self.verdicts = verdicts(self.world.judged, self.found, tell);
     }
 
-    /// Where messages never end, progress is a matter of fair cycles.
+    /// Where messages never end, progress and convergence are a matter of fair cycles.
     fn judge_cycles(&mut self, options: &Options<'_>) {
-        let Some(verdict) =
-            self.verdicts.iter_mut().find(|verdict| verdict.property == Property::Progress)
-        else {
-            return;
-        };
-        if verdict.holds != Some(true) {
+        let judged = [Property::Progress, Property::Convergence];
+        let is_open = |v: &&mut Verdict| judged.contains(&v.property) && v.holds == Some(true);
+        let mut open: Vec<&mut Verdict> = self.verdicts.iter_mut().filter(is_open).collect();
+        if open.is_empty() {
             return;
         }
         // About what a state takes: a row, its number by fingerprint, the way to it and from it.
         let bytes = 16 * self.world.nodes + 200;
-        let stop = options.stop;
-        match unfair_run(self.world, options.max_memory / bytes, stop) {
-            Ok(None) => {}
-            Ok(Some((moves, begins))) => {
-                let told = tell(self.world, Property::Progress, &moves, Some(begins));
+        let endless = endless_runs(self.world, options.max_memory / bytes, options.stop);
+        for verdict in &mut open {
+            let property = verdict.property;
+            let round = match &endless {
+                Err(Unfinished) => {
+                    verdict.holds = None;
+                    continue;
+                }
+                Ok(endless) if property == Property::Progress => &endless.wait,
+                Ok(endless) => &endless.illegitimate,
+            };
+            if let Some((moves, begins)) = round {
+                let told = tell(self.world, property, moves, Some(*begins));
                 // The way to it is; with the round another one may be shorter.
                 let told = Counterexample { shortest: false, ..told };
-                *verdict = Verdict {
-                    property: Property::Progress,
-                    holds: Some(false),
-                    counterexample: Some(told),
-                };
+                **verdict = Verdict { property, holds: Some(false), counterexample: Some(told) };
             }
-            Err(Unfinished) => verdict.holds = None,
         }
     }
 }

@@ -16,7 +16,10 @@ use crate::world::{World, set_of, waiting};
 /// How a property is violated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counterexample {
-    /// What happens, from the initial state on.
+    /// In which states the nodes begin, by number; none where they begin as the scenario says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<u64>,
+    /// What happens from there on.
     pub steps: Vec<Step>,
     /// Where the violation shows.
     pub node: NodeId,
@@ -58,14 +61,19 @@ fn follow(
     let mut steps = after.to_vec();
     for &step in moves {
         before.copy_from(&retracer.state, world.nodes);
-        steps.push(retracer.take(step));
+        steps.extend(retracer.take(step));
     }
     let (node, detail) = match cycle {
+        Some(_) if property == Property::Convergence => {
+            (0, "this goes on for ever, and never leads to a legitimate state".into())
+        }
         Some(_) => retracer.endless(),
         None => retracer.verdict(property, &before, moves.last().copied()),
     };
-    let cycle = cycle.map(|begins| after.len() + begins);
-    Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: true }
+    let beginnings = beginnings(moves);
+    let cycle = cycle.map(|begins| after.len() + begins - beginnings.len());
+    let node = NodeId::new(node);
+    Counterexample { beginnings, steps, node, detail, cycle, shortest: true }
 }
 
 struct Retracer<'a> {
@@ -97,8 +105,14 @@ impl<'a> Retracer<'a> {
         }
     }
 
-    fn take(&mut self, step: Move) -> Step {
+    /// `None` if it is no step, but where a node begins.
+    fn take(&mut self, step: Move) -> Option<Step> {
         let told = match step {
+            Move::Begin(_) => {
+                self.world.take(&mut self.memory, &mut self.state, step);
+                self.note_changes();
+                return None;
+            }
             Move::Request(node) => Step::Request(id(node)),
             Move::Release(node) => Step::Release(id(node)),
             Move::Deliver(place) => {
@@ -128,6 +142,7 @@ impl<'a> Retracer<'a> {
                 self.last_fence = self.state.flight[place as usize].fence;
                 self.state.flight[place as usize].to.into()
             }
+            Move::Begin(_) => unreachable!("it was taken above"),
         };
         let site: Site = self.state.sites[who];
         let already = waiting(&self.state, self.world.nodes);
@@ -141,7 +156,7 @@ impl<'a> Retracer<'a> {
         self.broken_invariant = self.world.breaks_invariant(&mut self.memory, &self.state);
         self.overtaken = before & waiting(&self.state, self.world.nodes);
         self.note_changes();
-        told
+        Some(told)
     }
 
     /// Brings what is in flight up to date: what is known of a request may be forgotten by a step, and
@@ -178,7 +193,7 @@ impl<'a> Retracer<'a> {
             Some(Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place)) => {
                 before.flight[place as usize].to.into()
             }
-            None => 0,
+            Some(Move::Begin(_)) | None => 0,
         };
         let name = NodeId::new(actor);
         let others = |user: User, state: &State| {
@@ -229,6 +244,12 @@ impl<'a> Retracer<'a> {
             Property::Refused => format!("{name} refuses what a correct peer or its user says"),
             Property::Agreement | Property::Validity | Property::Termination => {
                 unreachable!("nobody is elected here")
+            }
+            Property::Closure => {
+                format!("{name} leaves a legitimate state for one that is not")
+            }
+            Property::Convergence => {
+                "nothing more has to happen, and this state is not legitimate".into()
             }
             Property::Invariant => self.broken_invariant.clone().unwrap_or_default(),
             Property::Starvation => unreachable!("that is told elsewhere"),
@@ -320,7 +341,23 @@ pub(crate) fn tell_starving(world: &World, run: &Starving) -> Option<Counterexam
     };
     let steps = [&world.after[..], &steps].concat();
     let cycle = run.begins.map(|begins| world.after.len() + begins);
-    Some(Counterexample { steps, node: who, detail, cycle, shortest: false })
+    Some(Counterexample {
+        beginnings: Vec::new(),
+        steps,
+        node: who,
+        detail,
+        cycle,
+        shortest: false,
+    })
+}
+
+/// The states in which nodes begin.
+fn beginnings(moves: &[Move]) -> Vec<u64> {
+    let begun = moves.iter().filter_map(|step| match step {
+        Move::Begin(nth) => Some(u64::from(*nth)),
+        _ => None,
+    });
+    begun.collect()
 }
 
 fn id(node: u8) -> NodeId {

@@ -1,4 +1,4 @@
-//! Where messages never end: does anybody wait while they go round for ever?
+//! Where messages never end: does anybody wait while they go round for ever, or are they never legitimate?
 //!
 //! Where a token circulates the search meets no end at which to ask whether everybody was served.
 //! There a run that never ends must stay for ever in a set of states that can all reach each other, a
@@ -6,7 +6,8 @@
 //! it consists of deliveries. The run counts only if it is fair: what can be delivered all the time
 //! is delivered some time, and who is inside leaves. So progress is violated exactly if there is a
 //! component of deliveries in which somebody waits, nobody is inside, and every message that can be
-//! delivered in all its states is delivered in one.
+//! delivered in all its states is delivered in one. Convergence is violated by such a component of states that
+//! are not legitimate.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,24 +17,43 @@ use crate::graph::{Graph, Unfinished};
 use crate::state::{Move, Packet, State, User};
 use crate::world::{World, waiting};
 
-/// A run in which somebody waits for ever: the moves, and from which one on they repeat. `Err` if there
-/// are more than `most` states, or the search is stopped.
-pub(crate) fn unfair_run(
+/// The moves of a run, and from which one on they repeat for ever.
+pub(crate) type Round = (Vec<Move>, usize);
+
+/// Runs that never come to what they should.
+pub(crate) struct Endless {
+    /// Somebody waits for ever.
+    pub(crate) wait: Option<Round>,
+    /// No state is legitimate.
+    pub(crate) illegitimate: Option<Round>,
+}
+
+/// The runs that never end and never come to what they should. `Err` if there are more than `most` states, or the
+/// search is stopped.
+pub(crate) fn endless_runs(
     world: &World,
     most: usize,
     stop: Option<&AtomicBool>,
-) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {
-    // On a round there are only deliveries, while somebody waits and nobody is inside.
+) -> Result<Endless, Unfinished> {
+    let waits = |state: &State| waiting(state, world.nodes) != 0;
+    let is_illegitimate = |state: &State| world.stabilises && !state.is_legitimate;
+    // On a round there are only deliveries, while somebody waits, or for legitimacy, and nobody is inside.
     let may_recur = |state: &State, step: Move| {
         matches!(step, Move::Deliver(_))
-            && waiting(state, world.nodes) != 0
+            && (waits(state) || is_illegitimate(state))
             && state.sites[..world.nodes].iter().all(|site| site.user != User::Inside)
     };
     let graph = Graph::build(world, most, stop, may_recur)?;
-    Ok(graph.components().iter().find_map(|component| endless_wait(&graph, component)))
+    let round = |is_kept: &dyn Fn(&State) -> bool| {
+        let kept: Vec<bool> = (0..graph.len()).map(|v| is_kept(&graph.state(v))).collect();
+        let components = graph.components_within(|v| kept[v]);
+        components.iter().find_map(|component| fair_round(&graph, component))
+    };
+    let illegitimate = if world.stabilises { round(&is_illegitimate) } else { None };
+    Ok(Endless { wait: round(&waits), illegitimate })
 }
 
-fn endless_wait(graph: &Graph<'_, World>, component: &[usize]) -> Option<(Vec<Move>, usize)> {
+fn fair_round(graph: &Graph<'_, World>, component: &[usize]) -> Option<Round> {
     let members = FxHashSet::from_iter(component.iter().copied());
     let inside = |v: usize| members.contains(&v);
     // What can be delivered in a state, and what is delivered on some way through the component.

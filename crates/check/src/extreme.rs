@@ -196,7 +196,8 @@ impl Find<'_> {
             figure: Some(Sought::new(figure, self.goal, target)),
             ..Watch::default()
         };
-        let mut world = World::new(self.info, self.scenario, watch, Some(only))?;
+        let scenario = self.scenario.begun_there();
+        let mut world = World::new(self.info, &scenario, watch, Some(only))?;
         // Only where it is asked for is the number of messages worth its states.
         if figure != Figure::Messages {
             world.counts_messages = false;

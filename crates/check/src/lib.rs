@@ -17,6 +17,7 @@
 //! ```
 
 mod admission;
+mod beginning;
 mod check;
 mod counterexample;
 mod cycles;

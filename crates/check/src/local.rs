@@ -169,6 +169,15 @@ pub(crate) trait Nodes<E>: Send + Sync {
 
     /// Whether a node in that state can be given that event: both exist.
     fn has(&self, local: LocalId, event: Event) -> bool;
+
+    /// In how many other states each node may begin.
+    fn beginnings(&self) -> u16;
+
+    /// One of them.
+    fn beginning(&self, node: usize, nth: u16) -> LocalId;
+
+    /// Whether nodes and messages in flight are in a state from which on the algorithm keeps its promises.
+    fn is_legitimate(&self, nodes: &[LocalId], in_flight: &[(u8, u8, MessageId)]) -> bool;
 }
 
 /// What led to something new: an event at a node, or its return after a crash.
@@ -179,9 +188,15 @@ pub(crate) type Counters = Box<[(Counter, u64)]>;
 
 /// The nodes of one algorithm.
 pub(crate) struct NodeTable<P: Protocol> {
-    nodes: usize,
+    pub(crate) nodes: usize,
+    /// In which other states nodes may begin: one row for each number of a state.
+    pub(crate) beginnings: Vec<Vec<LocalId>>,
+    pub(crate) legitimacy: Option<Legitimacy<P>>,
     tables: RwLock<Tables<P>>,
 }
+
+/// Tells legitimate states, by the nodes and what is in flight between them.
+pub(crate) type Legitimacy<P> = fn(&[&P], &[(NodeId, NodeId, &<P as Protocol>::Message)]) -> bool;
 
 struct Tables<P: Protocol> {
     local_states: Numbered<LocalState<P>>,
@@ -203,10 +218,17 @@ impl<P: Explorable> NodeTable<P> {
             local_states.number(LocalState { me, node, armed: Vec::new() });
         }
         let tables = Tables { local_states, sent_messages: Numbered::new(), log: Vec::new() };
-        NodeTable { nodes: count, tables: RwLock::new(tables) }
+        let tables = RwLock::new(tables);
+        NodeTable { nodes: count, beginnings: Vec::new(), legitimacy: None, tables }
     }
 
-    fn local_number(&self, local: LocalState<P>) -> LocalId {
+    /// How many states there are before anything happens.
+    fn first_states(&self) -> usize {
+        let begun = self.beginnings.iter().flatten().map(|&id| id as usize + 1);
+        begun.max().unwrap_or_default().max(self.nodes)
+    }
+
+    pub(crate) fn local_number(&self, local: LocalState<P>) -> LocalId {
         self.write().local_states.number(local)
     }
 
@@ -374,7 +396,7 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
     fn reset(&self) {
         let mut tables = self.write();
         let mut local_states = Numbered::new();
-        for local in &tables.local_states.things[..self.nodes] {
+        for local in &tables.local_states.things[..self.first_states()] {
             local_states.number(local.clone());
         }
         *tables = Tables { local_states, sent_messages: Numbered::new(), log: Vec::new() };
@@ -392,6 +414,27 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
             Event::Expire(nth) => (nth as usize) < state.armed.len(),
             _ => true,
         })
+    }
+
+    fn beginnings(&self) -> u16 {
+        self.beginnings.len() as u16
+    }
+
+    fn beginning(&self, node: usize, nth: u16) -> LocalId {
+        self.beginnings[usize::from(nth)][node]
+    }
+
+    fn is_legitimate(&self, nodes: &[LocalId], in_flight: &[(u8, u8, MessageId)]) -> bool {
+        let Some(legitimacy) = self.legitimacy else { return true };
+        let tables = self.read();
+        let node = |&id: &LocalId| &tables.local_states.things[id as usize].node;
+        let nodes: Vec<&P> = nodes.iter().map(node).collect();
+        let message = |&(from, to, id): &(u8, u8, MessageId)| {
+            let [from, to] = [from, to].map(|node| NodeId::new(node.into()));
+            (from, to, &tables.sent_messages.things[id as usize].message)
+        };
+        let in_flight: Vec<_> = in_flight.iter().map(message).collect();
+        legitimacy(&nodes, &in_flight)
     }
 }
 

@@ -6,8 +6,14 @@
 //! ```
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
+use skeptron_core::Entered;
+
+use crate::local::Memory;
+use crate::state::State;
+use crate::world::World;
 
 /// What must hold, as it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -365,6 +371,25 @@ impl Parser<'_> {
         }
         self.rest = rest.trim_start();
         Ok(name.to_string())
+    }
+}
+
+impl World {
+    /// How a state breaks the invariant, if it does.
+    pub(crate) fn breaks_invariant(
+        &self,
+        memory: &mut Memory<'_, Entered>,
+        state: &State,
+    ) -> Option<String> {
+        let predicate = self.watch.invariant.as_ref()?;
+        let up = state.sites[..self.nodes].iter();
+        let values: Vec<Arc<Value>> = up.map(|site| memory.value(site.local)).collect();
+        let nodes: Vec<&Value> = values.iter().map(AsRef::as_ref).collect();
+        match predicate.holds(Snapshot { nodes: &nodes, is_silent: state.flight.is_empty() }) {
+            Ok(true) => None,
+            Ok(false) => Some("what was asked of every state does not hold".into()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 }
 

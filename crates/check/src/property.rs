@@ -41,11 +41,15 @@ pub enum Property {
     Invariant,
     /// No run is dearer, or cheaper, than this one.
     Extreme,
+    /// From legitimate states only such are reached, where an algorithm is self-stabilising.
+    Closure,
+    /// Begun in any state, every fair run comes to a legitimate one.
+    Convergence,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Property; 15] = [
+    pub const ALL: [Property; 17] = [
         Property::Exclusion,
         Property::Progress,
         Property::Order,
@@ -61,10 +65,21 @@ impl Property {
         Property::OrderByTime,
         Property::Invariant,
         Property::Extreme,
+        Property::Closure,
+        Property::Convergence,
     ];
 
     /// What is judged of mutual exclusion with bounded requests, where the algorithm promises it.
     pub const MUTEX: &'static [Property] = Self::ALL.split_at(7).0;
+
+    /// What is promised only from a legitimate state on.
+    pub(crate) const FROM_LEGITIMATE: &'static [Property] = &[
+        Property::Exclusion,
+        Property::Order,
+        Property::Fence,
+        Property::Bypass,
+        Property::OrderByTime,
+    ];
 
     /// What is judged of elections.
     pub const ELECTION: &'static [Property] = Self::ALL.split_at(6).1.split_at(4).0;
@@ -88,6 +103,8 @@ impl Property {
             Property::OrderByTime => "order-by-time",
             Property::Invariant => "invariant",
             Property::Extreme => "extreme",
+            Property::Closure => "closure",
+            Property::Convergence => "convergence",
         }
     }
 
@@ -110,6 +127,8 @@ impl Property {
             Property::OrderByTime => "requests are served in the order in which they were made",
             Property::Invariant => "what was asked of every state holds",
             Property::Extreme => "no run has a more extreme value",
+            Property::Closure => "from legitimate states only such are reached",
+            Property::Convergence => "begun in any state, it comes to a legitimate one",
         }
     }
 }
@@ -122,7 +141,7 @@ impl fmt::Display for Property {
 
 /// A set of properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Properties(u16);
+pub(crate) struct Properties(u32);
 
 impl Properties {
     pub(crate) fn insert(&mut self, property: Property) {
@@ -139,6 +158,10 @@ impl Properties {
 
     pub(crate) fn and(self, other: Properties) -> Properties {
         Properties(self.0 & other.0)
+    }
+
+    pub(crate) fn without(self, others: &[Property]) -> Properties {
+        self.iter().filter(|property| !others.contains(property)).collect()
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = Property> {

@@ -14,6 +14,9 @@ use crate::property::Step;
 pub struct Scenario {
     /// The system.
     pub setup: Setup,
+    /// Whether it begins in every state, not only in that of the setup. Only self-stabilising algorithms do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
     /// What has happened before the search begins: it explores what can follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Step>,
@@ -97,6 +100,12 @@ pub enum ScenarioError {
         "--invariant does not hold when the system begins; nothing needs to happen to break it"
     )]
     FalseFromTheStart,
+    /// Any beginning of an algorithm that needs the right one.
+    #[error("{0} needs the right beginning; only a self-stabilising algorithm begins in any state")]
+    NotStabilising(&'static str),
+    /// Any beginning of a run that has begun.
+    #[error("a run that has begun somewhere cannot begin anywhere; leave out one of both")]
+    BegunAnywhere,
     /// A step of the run so far that cannot be taken.
     #[error("step {0} of the run so far cannot be taken there; it is no run of this system")]
     NoSuchStep(usize),
@@ -153,7 +162,8 @@ impl Scenario {
     #[must_use]
     pub fn new(setup: Setup, requests: u8, order: Order) -> Self {
         let requests = vec![requests; setup.nodes()];
-        Scenario { setup, after: Vec::new(), requests, order, faults: Faults::default() }
+        let (after, faults) = (Vec::new(), Faults::default());
+        Scenario { setup, anywhere: false, after, requests, order, faults }
     }
 
     /// Checks the bounds.
@@ -188,6 +198,11 @@ impl Scenario {
         let is_fault =
             |step: &Step| matches!(step, Step::Lose(_) | Step::Duplicate(_) | Step::Crash(_));
         !self.faults.is_none() || self.after.iter().any(is_fault)
+    }
+
+    /// The same system begun as its setup says.
+    pub(crate) fn begun_there(&self) -> Self {
+        Scenario { anywhere: false, ..self.clone() }
     }
 
     /// How often the user of a node asks, before the search and in it.

@@ -91,6 +91,10 @@ pub(crate) struct State {
     pub(crate) sent: u16,
     /// The highest fence that was given out, if fences are watched.
     pub(crate) highest: u8,
+    /// How many nodes have not begun, where they may begin in any state.
+    pub(crate) to_begin: u8,
+    /// Whether what is promised holds from here on, where it does not from the beginning.
+    pub(crate) is_legitimate: bool,
     pub(crate) budget: Budget,
     pub(crate) sites: [Site; MOST],
     /// By link; within a link in the order of sending on a FIFO channel, in any fixed order else.
@@ -102,6 +106,8 @@ impl State {
         State {
             sent: 0,
             highest: 0,
+            to_begin: 0,
+            is_legitimate: false,
             budget: Budget::default(),
             sites: [Site::default(); MOST],
             flight: Vec::new(),
@@ -111,15 +117,23 @@ impl State {
     pub(crate) fn copy_from(&mut self, other: &State, nodes: usize) {
         self.sent = other.sent;
         self.highest = other.highest;
+        self.to_begin = other.to_begin;
+        self.is_legitimate = other.is_legitimate;
         self.budget = other.budget;
         self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
         self.flight.clear();
         self.flight.extend_from_slice(&other.flight);
     }
 
+    /// What is true of the system as a whole.
+    pub(crate) fn whole(&self) -> u32 {
+        let begun = self.to_begin | u8::from(self.is_legitimate) << 7;
+        u32::from(self.sent) | u32::from(self.highest) << 16 | u32::from(begun) << 24
+    }
+
     /// Appends the state as a row of numbers.
     pub(crate) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
-        out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
+        out.push(self.whole());
         out.push(self.budget.code());
         for site in &self.sites[..nodes] {
             let user = u32::from_le_bytes([site.left, site.user as u8, site.fence, site.bypassed]);
@@ -136,6 +150,8 @@ impl State {
     pub(crate) fn decode(&mut self, nodes: usize, row: &[u32]) {
         self.sent = row[0] as u16;
         self.highest = (row[0] >> 16) as u8;
+        self.to_begin = (row[0] >> 24) as u8 & 0x7F;
+        self.is_legitimate = row[0] >> 31 != 0;
         self.budget = Budget::of_code(row[1]);
         let (sites, packets) = row[2..].split_at(3 * nodes);
         for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
@@ -166,7 +182,8 @@ impl State {
     }
 }
 
-/// Something that can happen next: to a node, or to the message at a place of [`State::flight`].
+/// Something that can happen next: to a node, or to the message at a place of [`State::flight`]. A number of a
+/// beginning is below 2¹²: sixteen nodes have 272.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     Request(u8),
@@ -175,6 +192,8 @@ pub(crate) enum Move {
     Lose(u16),
     Duplicate(u16),
     Crash(u8),
+    /// The next node begins in the state of that number.
+    Begin(u16),
 }
 
 impl Move {
@@ -190,7 +209,13 @@ impl Move {
             Move::Lose(place) => 3 << 12 | place,
             Move::Duplicate(place) => 4 << 12 | place,
             Move::Crash(node) => 5 << 12 | u16::from(node),
+            Move::Begin(nth) => 6 << 12 | nth,
         }
+    }
+
+    /// Whether the network or a machine does something wrong.
+    pub(crate) fn is_fault(self) -> bool {
+        matches!(self, Move::Lose(_) | Move::Duplicate(_) | Move::Crash(_))
     }
 
     pub(crate) fn of_code(code: u16) -> Self {
@@ -201,7 +226,8 @@ impl Move {
             2 => Move::Deliver(low),
             3 => Move::Lose(low),
             4 => Move::Duplicate(low),
-            _ => Move::Crash(node),
+            5 => Move::Crash(node),
+            _ => Move::Begin(low),
         }
     }
 }

@@ -3,40 +3,23 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::Admission;
-use skeptron_core::mutex::{Entered, Mutex, Visitor, dispatch};
-use skeptron_core::{NodeId, Setup, SetupError};
+use skeptron_core::{Entered, NodeId};
 
+use crate::beginning::node_table;
 use crate::extreme::{Figure, Sought};
 use crate::flight;
-use crate::local::{Action, Event, Memory, MessageId, NodeTable, Nodes, RELEASE, REQUEST};
+use crate::local::{Action, Event, Memory, MessageId, Nodes, RELEASE, REQUEST};
 use crate::model::{Enabled, Model, mix};
 use crate::normal::normalise;
-use crate::predicate::{Predicate, Snapshot};
+use crate::predicate::Predicate;
 use crate::prefix::Already;
 use crate::property::{Properties, Property, Step};
 use crate::reduction::reduce;
 use crate::scenario::{CrashWhen, Scenario, ScenarioError};
 use crate::state::{Budget, Move, Packet, Site, State, User};
-
-/// The nodes of an algorithm for mutual exclusion, in their initial states.
-pub(crate) fn node_table(
-    info: &Info,
-    setup: &Setup,
-) -> Result<Box<dyn Nodes<Entered>>, SetupError> {
-    struct Build<'a>(&'a str, &'a Setup);
-    impl Visitor for Build<'_> {
-        type Output = Result<Box<dyn Nodes<Entered>>, SetupError>;
-
-        fn visit<P: Mutex>(self) -> Self::Output {
-            Ok(Box::new(NodeTable::new(P::build(self.0, self.1)?)))
-        }
-    }
-    dispatch(info, Build(info.name, setup))
-}
 
 /// What a search keeps in its states besides what the nodes know. Each of them multiplies the states,
 /// so it is kept only where something depends on it.
@@ -84,6 +67,8 @@ pub(crate) struct World {
     pub(crate) most_messages: f64,
     /// Who may be inside together.
     pub(crate) admission: Admission,
+    /// Whether what is promised is promised from a legitimate state on only.
+    pub(crate) stabilises: bool,
     crash_when: CrashWhen,
     victims: u16,
 }
@@ -97,7 +82,12 @@ impl World {
         only: Option<Properties>,
     ) -> Result<Self, ScenarioError> {
         scenario.check()?;
-        let node_table = node_table(info, &scenario.setup)?;
+        match scenario.anywhere {
+            true if !info.is_stabilising() => return Err(ScenarioError::NotStabilising(info.name)),
+            true if !scenario.after.is_empty() => return Err(ScenarioError::BegunAnywhere),
+            _ => {}
+        }
+        let node_table = node_table(info, &scenario.setup, scenario.anywhere)?;
         let most = info.claims.most(Quantity::Messages);
         let of_node = |node: NodeId| {
             let figures = scenario.setup.figures(&[node]);
@@ -114,6 +104,7 @@ impl World {
             Property::Messages => most.is_some() && keeps_assumptions,
             Property::Rest => most.is_some() && keeps_assumptions,
             Property::Refused => keeps_assumptions,
+            Property::Closure | Property::Convergence => info.is_stabilising(),
             _ => false,
         });
         // Where requests never end the number of messages tells nothing.
@@ -121,6 +112,11 @@ impl World {
         let judged = only.unwrap_or_else(|| promised.collect());
         let mut world = Self::of_nodes(node_table, scenario, judged, watch, bound);
         world.admission = info.admission(&scenario.setup);
+        if info.is_stabilising() {
+            world.stabilises = true;
+            world.start.flight.clone_from(&world.in_flight);
+            world.start.is_legitimate = world.is_legitimate(&world.start);
+        }
         world.advance(&scenario.after)?;
         Ok(world)
     }
@@ -162,13 +158,18 @@ impl World {
             counts_messages: most_messages.is_some(),
             most_messages: most_messages.unwrap_or(f64::INFINITY),
             admission: Admission::ONE,
+            stabilises: false,
             crash_when: faults.crash_when,
             victims,
         };
         let mut memory = Memory::new(&*world.node_table, false);
         let mut found = Properties::default();
-        for node in 0..n {
-            world.give(&mut memory, &mut start, node, Event::Start, &mut found);
+        if scenario.anywhere {
+            start.to_begin = n as u8;
+        } else {
+            for node in 0..n {
+                world.give(&mut memory, &mut start, node, Event::Start, &mut found);
+            }
         }
         drop(memory);
         world.order = scenario.order;
@@ -195,27 +196,11 @@ impl World {
         }
     }
 
-    /// How a state breaks the invariant, if it does.
-    pub(crate) fn breaks_invariant(
-        &self,
-        memory: &mut Memory<'_, Entered>,
-        state: &State,
-    ) -> Option<String> {
-        let predicate = self.watch.invariant.as_ref()?;
-        let up = state.sites[..self.nodes].iter();
-        let values: Vec<Arc<Value>> = up.map(|site| memory.value(site.local)).collect();
-        let nodes: Vec<&Value> = values.iter().map(AsRef::as_ref).collect();
-        match predicate.holds(Snapshot { nodes: &nodes, is_silent: state.flight.is_empty() }) {
-            Ok(true) => None,
-            Ok(false) => Some("what was asked of every state does not hold".into()),
-            Err(error) => Some(error.to_string()),
-        }
-    }
-
     /// How messages in flight are kept: with requests without end in the order of sending, whatever the
-    /// channel does, so that a message that is never delivered can be told from one that is sent again.
+    /// channel does, so that a message that is never delivered can be told from one that is sent again; and
+    /// where that order tells whether a state is legitimate.
     pub(crate) fn kept(&self) -> Order {
-        if self.watch.endless.is_some() { Order::Fifo } else { self.order }
+        if self.watch.endless.is_some() || self.stabilises { Order::Fifo } else { self.order }
     }
 
     /// Whether users may ask just now.
@@ -236,7 +221,7 @@ impl World {
         flight::sort(&mut state.flight, self.kept());
     }
 
-    fn give(
+    pub(crate) fn give(
         &self,
         memory: &mut Memory<'_, Entered>,
         state: &mut State,
@@ -315,7 +300,9 @@ impl World {
             if site.fence <= state.highest {
                 found.insert(Property::Fence);
             }
-            state.highest = state.highest.max(site.fence);
+            if !self.stabilises || state.is_legitimate {
+                state.highest = state.highest.max(site.fence);
+            }
         }
         if let Some(most) = self.watch.bypass {
             state.sites[node].bypassed = 0;
@@ -395,6 +382,10 @@ impl Model for World {
         moves: &mut Vec<Move>,
     ) -> Enabled {
         moves.clear();
+        if state.to_begin > 0 {
+            self.beginnings(memory, state, moves);
+            return Enabled::More;
+        }
         let users = || state.sites[..self.nodes].iter().enumerate();
         let may_ask = self.may_ask(state);
         let asks = users().filter(|(_, site)| may_ask && site.user == User::Idle && site.left > 0);
@@ -435,6 +426,7 @@ impl Model for World {
 
     fn take(&self, memory: &mut Memory<'_, Entered>, state: &mut State, step: Move) -> Properties {
         let mut found = Properties::default();
+        let was_legitimate = state.is_legitimate;
         match step {
             Move::Request(node) => {
                 let already = waiting(state, self.nodes);
@@ -482,6 +474,15 @@ impl Model for World {
                 state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
                 state.flight.retain(|packet| packet.to != node);
             }
+            Move::Begin(nth) => self.begin_node(memory, state, nth, &mut found),
+        }
+        if self.stabilises {
+            state.is_legitimate = self.is_legitimate(state);
+            if !was_legitimate {
+                found = found.without(Property::FROM_LEGITIMATE);
+            } else if !state.is_legitimate && !step.is_fault() {
+                found.insert(Property::Closure);
+            }
         }
         if self.judged.contains(Property::Order) && self.nobody_asks_again(state) {
             self.forget_all(state);
@@ -506,6 +507,9 @@ impl Model for World {
         let mut found = Properties::default();
         if waiting(state, self.nodes) != 0 {
             found.insert(Property::Progress);
+        }
+        if self.stabilises && !state.is_legitimate {
+            found.insert(Property::Convergence);
         }
         if enabled != Enabled::Nothing {
             return found.and(self.judged);
@@ -533,10 +537,7 @@ impl Model for World {
     }
 
     fn fingerprint(&self, memory: &mut Memory<'_, Entered>, state: &State) -> u64 {
-        let mut sum = mix(
-            u64::from(state.sent) | u64::from(state.highest) << 16,
-            u64::from(state.budget.code()),
-        );
+        let mut sum = mix(u64::from(state.whole()), u64::from(state.budget.code()));
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             let local = if site.user == User::Down { 0 } else { memory.local_hash(site.local) };
             let rest = u64::from(site.left)

@@ -73,10 +73,18 @@ impl Info {
         }
     }
 
-    /// Whether it can guard the locks of a cluster: correct, and for one at a time.
+    /// Whether it is self-stabilising: begun in any state, it comes to a legitimate one, and what it promises is
+    /// promised from there on.
+    #[must_use]
+    pub fn is_stabilising(&self) -> bool {
+        self.layout == Layout::Beginning
+    }
+
+    /// Whether it can guard the locks of a cluster: correct, for one at a time, and from the beginning on.
     #[must_use]
     pub fn is_for_clusters(&self) -> bool {
-        self.broken.is_none() && !matches!(self.layout, Layout::Capacity | Layout::ReadWrite)
+        let is_exclusive = !matches!(self.layout, Layout::Capacity | Layout::ReadWrite);
+        self.broken.is_none() && is_exclusive && !self.is_stabilising()
     }
 }
 
@@ -152,6 +160,8 @@ pub enum Breaks {
     Validity,
     /// An election never ends.
     Termination,
+    /// A run that begins in some state never comes to a legitimate one.
+    Convergence,
 }
 
 /// Kinds of algorithms.
@@ -234,6 +244,8 @@ pub enum Layout {
     ReadWrite,
     /// Clusters of nodes that are near each other.
     Clusters,
+    /// The state in which each node begins, any; the algorithm recovers from it.
+    Beginning,
 }
 
 /// An algorithm of either kind.
@@ -264,7 +276,7 @@ pub fn sound() -> impl Iterator<Item = &'static Info> {
     all().filter(|info| info.broken.is_none())
 }
 
-/// Everything that can guard the locks of a cluster: correct, and for one at a time.
+/// Everything that can guard the locks of a cluster: correct, for one at a time, and from the beginning on.
 pub fn for_clusters() -> impl Iterator<Item = &'static Info> {
     all().filter(|info| info.is_for_clusters())
 }

@@ -46,6 +46,9 @@ pub struct Setup {
     /// How many may be inside at once in `raymond-k`.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     capacity: usize,
+    /// In which state each node begins, by number, where an algorithm recovers from any; empty: in the right one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beginnings: Vec<u64>,
 }
 
 fn one() -> usize {
@@ -137,6 +140,16 @@ pub enum SetupError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// A node cannot begin like that.
+    #[error("{node} cannot begin in state {given}; its states are numbered from 0 to {last}")]
+    NoSuchBeginning {
+        /// Which node.
+        node: NodeId,
+        /// In which state it should.
+        given: u64,
+        /// The highest number of a state.
+        last: u64,
+    },
     /// Quorums that do not meet.
     #[error(transparent)]
     Quorums(#[from] QuorumsError),
@@ -180,6 +193,7 @@ impl Setup {
                 arbitration: Arbitration::default(),
                 clocks: Vec::new(),
                 capacity: 1,
+                beginnings: Vec::new(),
             }),
         }
     }
@@ -315,6 +329,18 @@ impl Setup {
         Ok(self)
     }
 
+    /// With nodes that begin in these states, by number; in the right ones if there is none.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes. Which numbers there are an algorithm says.
+    pub fn with_beginnings(mut self, beginnings: Vec<u64>) -> Result<Self, SetupError> {
+        if !beginnings.is_empty() {
+            self.sized("list of beginnings", beginnings.len())?;
+        }
+        self.beginnings = beginnings;
+        Ok(self)
+    }
+
     fn sized(&self, what: &'static str, given: usize) -> Result<(), SetupError> {
         let nodes = self.nodes;
         if given == nodes { Ok(()) } else { Err(SetupError::WrongSize { what, given, nodes }) }
@@ -351,7 +377,8 @@ impl Setup {
         setup
             .with_arbitration(self.arbitration)
             .with_clocks(self.clocks)?
-            .with_capacity(self.capacity)
+            .with_capacity(self.capacity)?
+            .with_beginnings(self.beginnings)
     }
 
     /// `N`.
@@ -432,6 +459,22 @@ impl Setup {
     #[must_use]
     pub fn clock(&self, node: NodeId) -> LamportClock {
         LamportClock::at(self.clocks.get(node.index()).copied().unwrap_or(0))
+    }
+
+    /// In which states the nodes begin; empty: in the right ones.
+    #[must_use]
+    pub fn beginnings(&self) -> &[u64] {
+        &self.beginnings
+    }
+
+    /// In which of so many states `node` begins; `None`: in the right one.
+    pub(crate) fn beginning(&self, node: NodeId, states: u64) -> Result<Option<u64>, SetupError> {
+        match self.beginnings.get(node.index()) {
+            Some(&given) if given >= states => {
+                Err(SetupError::NoSuchBeginning { node, given, last: states.saturating_sub(1) })
+            }
+            chosen => Ok(chosen.copied()),
+        }
     }
 
     /// For an algorithm without logical clocks.

@@ -77,7 +77,7 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 40] = [
+pub const KINDS: [(&str, Role); 41] = [
     ("REQUEST", Role::Request),
     ("READ", Role::Request),
     ("WRITE", Role::Request),
@@ -87,6 +87,7 @@ pub const KINDS: [(&str, Role); 40] = [
     ("FLUSH", Role::Release),
     ("TOKEN", Role::Token),
     ("PRIVILEGE", Role::Token),
+    ("STATE", Role::Token),
     ("INFORM", Role::Announce),
     ("LOCKED", Role::Grant),
     ("FAILED", Role::Deny),

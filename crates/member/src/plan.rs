@@ -33,6 +33,12 @@ pub enum PlanError {
          other algorithms: `skeptron lock NAME --shared`, `--permits K`"
     )]
     Several(&'static str),
+    /// It is self-stabilising, and promises nothing before it has recovered.
+    #[error(
+        "{0} recovers from any state but lets several in until then, and its messages go round for ever; a cluster begins \
+         each view in the right state, so that token-ring does the same with one message"
+    )]
+    Stabilising(&'static str),
     /// It cannot be laid out on that many nodes.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -54,7 +60,7 @@ impl Plan {
     /// The algorithm of that name, in its usual layout for each number of members.
     ///
     /// # Errors
-    /// If it is unknown, broken on purpose, or lets several in at once.
+    /// If it is unknown, broken on purpose, self-stabilising, or lets several in at once.
     pub fn named(name: &str) -> Result<Self, PlanError> {
         let info = catalogue::find(name).ok_or_else(|| PlanError::Unknown(name.to_string()))?;
         Plan::new(info, None)
@@ -72,6 +78,7 @@ impl Plan {
     fn new(info: &'static Info, given: Option<Setup>) -> Result<Self, PlanError> {
         match info.broken {
             Some(broken) => Err(PlanError::Broken { name: info.name, flaw: broken.flaw }),
+            None if info.is_stabilising() => Err(PlanError::Stabilising(info.name)),
             None if !info.is_for_clusters() => Err(PlanError::Several(info.name)),
             None => Ok(Plan { info, given }),
         }

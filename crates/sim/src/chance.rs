@@ -23,6 +23,7 @@ pub(crate) enum Purpose {
     Shuffle,
     Suspicion,
     Usage,
+    Beginning,
 }
 
 /// A stream of chance: PCG with 128 bits of state (`Mcg128Xsl64`).

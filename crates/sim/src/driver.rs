@@ -55,6 +55,10 @@ impl<P: Protocol> Nodes<P> {
         &self.nodes[node.index()]
     }
 
+    pub(crate) fn all(&self) -> Vec<&P> {
+        self.nodes.iter().collect()
+    }
+
     pub(crate) fn replace(&mut self, node: NodeId, by: P) {
         self.nodes[node.index()] = by;
     }
@@ -99,6 +103,12 @@ pub(crate) trait Driven<F: Family>:
 
     /// What a judge sees of it.
     fn view(&self) -> F::View;
+
+    /// Whether nodes and messages, those of a link in the order of sending, are in a state from which on the
+    /// algorithm keeps its promises.
+    fn is_legitimate(_nodes: &[&Self], _in_flight: &[(NodeId, NodeId, &Self::Message)]) -> bool {
+        true
+    }
 }
 
 /// Sections for one at a time.
@@ -118,6 +128,10 @@ impl<P: Mutex> Driven<MutualExclusion> for P {
     }
 
     fn view(&self) {}
+
+    fn is_legitimate(nodes: &[&Self], in_flight: &[(NodeId, NodeId, &Self::Message)]) -> bool {
+        <P as Mutex>::is_legitimate(nodes, in_flight)
+    }
 }
 
 /// One leader for all.

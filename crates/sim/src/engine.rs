@@ -40,6 +40,7 @@ where
     }
     troubles::plan(&mut world, &mut machine);
     world.begin(&mut machine);
+    machine.judge_legitimacy(&mut world);
     let rests = loop {
         // Acts and limits count records.
         if W::RECORDS && hand::ends_run(&mut world, &mut machine)? {
@@ -48,6 +49,7 @@ where
         if !machine.advance(&mut world) {
             break true;
         }
+        machine.judge_legitimacy(&mut world);
         if !world.goes_on()? {
             break false;
         }
@@ -158,6 +160,29 @@ impl<P: Driven<W::Family>, W: World> Machine<'_, P, W> {
         world.pass(at);
         self.happen(world, event);
         true
+    }
+
+    /// Looks whether the nodes have come to a legitimate state, where that is awaited.
+    #[inline(always)]
+    fn judge_legitimacy(&mut self, world: &mut W) {
+        if world.awaits_legitimacy() && self.is_legitimate() {
+            world.become_legitimate();
+        }
+    }
+
+    #[cold]
+    fn is_legitimate(&mut self) -> bool {
+        let mut letters: Vec<(NodeId, NodeId, P::Message)> = Vec::new();
+        let mut note = |event: &EventOf<P, W>| {
+            letters.extend(event.envelope().map(|e| (e.from, e.to, e.message.clone())));
+            false
+        };
+        for event in self.agenda.held.iter().flatten() {
+            note(event);
+        }
+        self.agenda.queue.take(&mut note);
+        let letters: Vec<_> = letters.iter().map(|(from, to, said)| (*from, *to, said)).collect();
+        P::is_legitimate(&self.nodes.all(), &letters)
     }
 
     /// Mixes an event into the trace hash and lets it happen.

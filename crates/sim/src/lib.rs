@@ -6,6 +6,7 @@
 
 mod alarms;
 mod applications;
+mod beginning;
 mod chance;
 pub mod claims;
 mod distribution;
@@ -29,11 +30,14 @@ mod troubles;
 pub mod value;
 mod workload;
 
+pub use beginning::begun_anywhere;
 pub use chance::shuffled;
 pub use distribution::{Distribution, DistributionError};
 pub use faults::{Cut, Fault, Faults, PlannedFault, RandomFault};
 pub use hand::{Act, Deed, Hand, Impossible};
-pub use metrics::{Fairness, Load, Messages, Multicast, Report, Summary, Unended, Violation};
+pub use metrics::{
+    Fairness, Load, Messages, Multicast, Recovery, Report, Summary, Unended, Violation,
+};
 pub use network::{Latency, LatencyError, PRESETS as LATENCY_PRESETS};
 pub use queue::{Queue, QueueKind};
 pub use run::{Options, Outcome, run};

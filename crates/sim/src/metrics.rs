@@ -39,6 +39,10 @@ pub struct Report {
     pub unended: Vec<Unended>,
     /// How evenly the work was spread.
     pub load: Load,
+    /// How it recovered, where a self-stabilising algorithm began in a state that is not legitimate, or a node
+    /// came back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// What was violated, the first hundred.
     pub violations: Vec<Violation>,
     /// Whether somebody waited for ever.
@@ -119,6 +123,17 @@ pub struct Unended {
     pub bypass: u64,
 }
 
+/// How a self-stabilising algorithm recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Recovery {
+    /// Since when its state was legitimate, in units; `None` if it never was.
+    pub legitimate_since: Option<f64>,
+    /// How many entries there were before.
+    pub entries: u64,
+    /// How many of them were made while somebody was inside, as is not forbidden yet.
+    pub crowded: u64,
+}
+
 /// How evenly messages were spread over the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Load {
@@ -129,7 +144,7 @@ pub struct Load {
 /// A property that did not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
-    /// Which one: `exclusion`, `progress`, `starvation`, `order`, `fence`, `refused`; of an election `agreement`,
+    /// Which one: `exclusion`, `progress`, `starvation`, `order`, `fence`, `refused`, `convergence`; of an election `agreement`,
     /// `validity`, `termination`, `refused`.
     pub property: &'static str,
     /// When, in units.

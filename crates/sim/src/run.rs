@@ -23,8 +23,10 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::{Ticks, Trace, What};
 use crate::troubles::Health;
 use crate::workload::Workload;
+use recovery::Recovering;
 
 mod finish;
+mod recovery;
 mod section;
 #[cfg(test)]
 mod tests;
@@ -191,6 +193,7 @@ struct Sections<'a, const W: usize> {
     // Judges.
     exclusion: Exclusion,
     is_exclusive: bool,
+    recovery: Recovering,
     progress: Progress,
     order: OrderMonitor<W>,
     fence_monitor: FenceMonitor,
@@ -238,6 +241,7 @@ impl<'a, const W: usize> Sections<'a, W> {
             fences: vec![Fence::default(); n],
             exclusion: Exclusion::of(info.admission(&scenario.setup)),
             is_exclusive: info.admission(&scenario.setup).is_exclusive(),
+            recovery: Recovering::new(info),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
             fence_monitor: FenceMonitor::default(),
@@ -259,7 +263,10 @@ impl<'a, const W: usize> Sections<'a, W> {
 
     /// Whether nobody asks any more of its own accord, or by hand, and nobody is to be served.
     fn is_served(&self) -> bool {
-        self.ended_at.is_some() && self.is_idle() && self.env.played.next().is_none()
+        self.ended_at.is_some()
+            && self.is_idle()
+            && self.env.played.next().is_none()
+            && !self.recovery.goes_on(self.env.events)
     }
 
     /// Whether nobody waits or is inside.
@@ -402,6 +409,7 @@ impl<const W: usize> World for Sections<'_, W> {
             self.stall = self.at_rest();
         }
         self.say_stall();
+        self.say_illegitimate();
         self.report()
     }
 
@@ -447,6 +455,17 @@ impl<const W: usize> World for Sections<'_, W> {
         self.enter(agenda, node);
     }
 
+    #[inline(always)]
+    fn awaits_legitimacy(&self) -> bool {
+        self.recovery.is_awaited()
+    }
+
+    fn become_legitimate(&mut self) {
+        self.recovery.end(self.env.now);
+        // What was given out before is not promised to be lower.
+        self.fence_monitor = FenceMonitor::default();
+    }
+
     fn may_go_wrong(&self, _at: Ticks) -> bool {
         self.ended_at.is_none()
     }
@@ -466,6 +485,7 @@ impl<const W: usize> World for Sections<'_, W> {
 
     fn restart(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
         self.fences[node.index()] = Fence::default();
+        self.recovery.begin(self.info);
         nodes.restart(self, node);
         if self.applications.restarts_asking(node) {
             self.plan_next(nodes, node);

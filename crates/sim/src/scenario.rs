@@ -124,8 +124,8 @@ impl Scenario {
         }
     }
 
-    /// Whether the algorithm may be expected to be correct in it: nothing goes wrong and the channel
-    /// is as good as the algorithm needs.
+    /// Whether the algorithm may be expected to be correct in it: it begins well, nothing goes wrong and the
+    /// channel is as good as the algorithm needs.
     #[must_use]
     pub fn keeps_assumptions(&self, info: &Info) -> bool {
         self.keeps_assumptions_with(&self.hand.acts, info)
@@ -135,6 +135,7 @@ impl Scenario {
     /// does not change what is said of it there.
     pub(crate) fn keeps_assumptions_with(&self, acts: &[Act], info: &Info) -> bool {
         self.faults.is_none()
+            && self.setup.beginnings().is_empty()
             && !acts.iter().any(|act| act.deed.is_fault())
             && (self.order == Order::Fifo || info.channel == Order::Any)
     }

@@ -21,6 +21,7 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
         Breaks::Agreement => "agreement",
         Breaks::Validity => "validity",
         Breaks::Termination => "termination",
+        Breaks::Convergence => "convergence",
     }
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn cost(breaks: Breaks) -> &'static str {
         Breaks::Agreement => "one epoch can have two leaders",
         Breaks::Validity => "the leader can be dead, or not the highest",
         Breaks::Termination => "an election may never end",
+        Breaks::Convergence => "begun in some state, it may never recover",
     }
 }
 

@@ -86,6 +86,11 @@ impl Live {
         Live { changed: BTreeSet::from([String::new()]), zeros: true }
     }
 
+    /// What will be noted, zeros, too.
+    pub(crate) fn with_zeros() -> Self {
+        Live { zeros: true, ..Live::default() }
+    }
+
     /// Notes what changes from one state of a node to another.
     pub(crate) fn note(&mut self, before: &Value, after: &Value) {
         self.compare(before, after, "");

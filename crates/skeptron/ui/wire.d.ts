@@ -546,6 +546,11 @@ readers?: string,
  */
 read_quorums?: string,
 /**
+ * In which state `dijkstra` begins: initial, random (any at all, drawn by the seed), or a number for each
+ * node, as a counterexample has them [default: initial; of `check` every state]
+ */
+begin?: string,
+/**
  * The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
  * [default: ascending]
  */
@@ -776,7 +781,7 @@ suspicions?: number,
 /**
  * Judge these properties alone, also where they are not claimed: exclusion (GA1), progress (GA2),
  * starvation (GA2'), order (EM3, by happened-before), order-by-time (by the moment of the request),
- * bypass, fence, messages, rest, refused
+ * bypass, fence, messages, rest, refused; of what is self-stabilising closure and convergence
  */
 judge?: Array<string>,
 /** Also judge that no wait is passed by more than B entries of others */
@@ -850,6 +855,11 @@ readers?: string,
  * read-one (oneself; everybody), or a JSON file with `quorums` and `readers` [default: grid]
  */
 read_quorums?: string,
+/**
+ * In which state `dijkstra` begins: initial, random (any at all, drawn by the seed), or a number for each
+ * node, as a counterexample has them [default: initial; of `check` every state]
+ */
+begin?: string,
 /**
  * The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
  * [default: ascending]

@@ -32,7 +32,8 @@ pub(super) fn tell(
         Some(_) => (retracer.actor, "this goes on for ever, and nobody is elected for good".into()),
         None => retracer.verdict(property),
     };
-    Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: cycle.is_none() }
+    let (beginnings, node) = (Vec::new(), NodeId::new(node));
+    Counterexample { beginnings, steps, node, detail, cycle, shortest: cycle.is_none() }
 }
 
 struct Retracer<'a> {

@@ -25,7 +25,8 @@ pub(super) fn tell(world: &World, property: Property, moves: &[Move]) -> Counter
     };
     let steps = moves.iter().map(|&step| retracer.take(step)).collect();
     let (node, detail) = retracer.verdict(property);
-    Counterexample { steps, node: NodeId::new(node), detail, cycle: None, shortest: true }
+    let (beginnings, node) = (Vec::new(), NodeId::new(node));
+    Counterexample { beginnings, steps, node, detail, cycle: None, shortest: true }
 }
 
 struct Retracer<'a> {

@@ -6,6 +6,7 @@ mod kinds;
 mod members;
 mod oracle;
 mod prefix;
+mod stabilising;
 mod starvation;
 mod stateright;
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
 pub(crate) use crate::protocol::known_peer;
-use crate::{Message as _, Never, Protocol, Refused, Setup, SetupError};
+use crate::{Message as _, Never, NodeId, Protocol, Refused, Setup, SetupError};
 pub use skeptron_types::{Mode, UnknownMode};
 pub use usage::{Usage, UsageError};
 
@@ -48,6 +48,21 @@ pub trait Mutex: Protocol<Command = Lock, Timer = Never, Event = Entered> {
     #[must_use]
     fn kinds(_info: &Info) -> &'static [&'static str] {
         Self::Message::KINDS
+    }
+
+    /// In how many states a node may begin, the messages to others that it then finds in its channels included, where
+    /// the algorithm recovers from any state: [`Setup::beginning`] chooses one of them. 0 where it needs the
+    /// right beginning.
+    #[must_use]
+    fn beginnings(_name: &str, _nodes: usize) -> u64 {
+        0
+    }
+
+    /// Whether all that the algorithm promises holds from here on. Messages of one link stand in the order of sending.
+    /// Begun in its initial state, an algorithm is always in such a state.
+    #[must_use]
+    fn is_legitimate(_nodes: &[&Self], _in_flight: &[(NodeId, NodeId, &Self::Message)]) -> bool {
+        true
     }
 }
 
@@ -122,6 +137,7 @@ algorithms! {
     cao_singhal::CaoSinghal,
     quorum_readers_writers::QuorumReadersWriters,
     token_ring::TokenRing,
+    dijkstra::Dijkstra,
     suzuki_kasami::SuzukiKasami,
     singhal::Singhal,
     raymond::Raymond,

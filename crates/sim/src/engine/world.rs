@@ -75,6 +75,14 @@ pub(crate) trait World: Sized {
     /// That input was no command.
     fn given(&mut self, _nodes: &mut dyn Control<Self>, _node: NodeId) {}
 
+    /// Whether the nodes are in a state from which nothing is promised yet.
+    fn awaits_legitimacy(&self) -> bool {
+        false
+    }
+
+    /// They have come to a legitimate one.
+    fn become_legitimate(&mut self) {}
+
     /// Whether something may go wrong by chance at that time.
     fn may_go_wrong(&self, at: Ticks) -> bool;
 

@@ -49,6 +49,14 @@ pub(super) trait Judge: 'static {
 
     fn restart(&mut self, node: NodeId);
 
+    /// Whether the nodes are in a state from which nothing is promised yet.
+    fn awaits_legitimacy(&self) -> bool {
+        false
+    }
+
+    /// They have come to a legitimate one.
+    fn become_legitimate(&mut self) {}
+
     /// Adds what it knows at the end.
     fn end(self, replayed: Replayed) -> Replayed;
 }
@@ -59,6 +67,9 @@ pub(super) struct SectionJudge {
     progress: Progress,
     fence_monitor: FenceMonitor,
     entries: u64,
+    /// Whether the algorithm is self-stabilising, and has not come to a legitimate state.
+    stabilises: bool,
+    awaits_legitimacy: bool,
 }
 
 impl Judge for SectionJudge {
@@ -69,11 +80,14 @@ impl Judge for SectionJudge {
     fn new(algorithm: &str, setup: &Setup) -> Self {
         let info = catalogue::find(algorithm);
         let admission = info.map_or(Admission::ONE, |info| info.admission(setup));
+        let stabilises = info.is_some_and(catalogue::Info::is_stabilising);
         SectionJudge {
             exclusion: Exclusion::of(admission),
             progress: Progress::new(setup.nodes()),
             fence_monitor: FenceMonitor::default(),
             entries: 0,
+            stabilises,
+            awaits_legitimacy: stabilises,
         }
     }
 
@@ -106,6 +120,9 @@ impl Judge for SectionJudge {
         // A node that is inside has not asked, even where several may share the section.
         let itself = self.exclusion.is_inside(node).then_some(node);
         let other = itself.or(self.exclusion.enter(node));
+        if self.awaits_legitimacy {
+            return Vec::new();
+        }
         // Entries that share the section are not ordered.
         let is_exclusive = self.exclusion.admission().is_exclusive();
         let rule = match self.exclusion.admission() {
@@ -124,7 +141,18 @@ impl Judge for SectionJudge {
         self.progress.forget(node);
     }
 
-    fn restart(&mut self, _node: NodeId) {}
+    fn restart(&mut self, _node: NodeId) {
+        self.awaits_legitimacy = self.stabilises;
+    }
+
+    fn awaits_legitimacy(&self) -> bool {
+        self.awaits_legitimacy
+    }
+
+    fn become_legitimate(&mut self) {
+        self.awaits_legitimacy = false;
+        self.fence_monitor = FenceMonitor::default();
+    }
 
     fn end(self, replayed: Replayed) -> Replayed {
         Replayed { entries: self.entries, waiting: self.progress.who_waits(), ..replayed }

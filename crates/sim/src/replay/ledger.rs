@@ -104,6 +104,11 @@ impl<J: Judge> Ledger<J> {
         self.due.front().map(|due| &due.record)
     }
 
+    /// From whom and to whom a message is on its way.
+    pub(super) fn link(&self, id: u64) -> Option<(NodeId, NodeId)> {
+        self.flights.on_its_way(id).ok().map(|flight| (flight.from, flight.to))
+    }
+
     pub(super) fn is_up(&self, node: NodeId) -> bool {
         self.states[node.index()] != State::Down
     }

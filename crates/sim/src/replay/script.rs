@@ -78,6 +78,14 @@ impl<P: Driven<J::Family>, J: Judge> Script<P, J> {
         self.ledger.judge.stepped(self.nodes.get(node).view());
         taken
     }
+
+    fn is_legitimate(&self) -> bool {
+        let in_flight = self.messages.iter().filter_map(|(&id, message)| {
+            let (from, to) = self.ledger.link(id)?;
+            Some((from, to, message))
+        });
+        P::is_legitimate(&self.nodes.all(), &in_flight.collect::<Vec<_>>())
+    }
 }
 
 impl<P: Driven<J::Family>, J: Judge> System for Script<P, J> {
@@ -88,6 +96,10 @@ impl<P: Driven<J::Family>, J: Judge> System for Script<P, J> {
     }
 
     fn take(&mut self, line: usize, record: &Record) -> Result<(), Mismatch> {
+        // Between two steps all messages have their numbers.
+        if self.ledger.judge.awaits_legitimacy() && self.due().is_none() && self.is_legitimate() {
+            self.ledger.judge.become_legitimate();
+        }
         let (t, node) = (record.t, record.node);
         match self.ledger.take(line, record)? {
             Todo::Nothing => {}

@@ -67,6 +67,7 @@ impl<const W: usize> Sections<'_, W> {
             client_delay: tally.client.summary(),
             response_time: tally.response.summary(),
             sync_delay: tally.sync.summary(),
+            recovery: self.recovery.report(),
             violations: self.env.violations,
             stalled: self.stalled.is_some(),
             refused: self.env.refused,
@@ -79,6 +80,15 @@ impl<const W: usize> Sections<'_, W> {
         let trace = self.env.recorder.map(|recorder| recorder.into_trace(header));
         let acted = self.env.played.into_places(records)?;
         Ok(Outcome { report, trace, cut_short: self.env.cut_short, acted })
+    }
+
+    /// Never to come to a legitimate state is a violation, unless the run was cut short, or a hand plays it.
+    pub(super) fn say_illegitimate(&mut self) {
+        let is_whole = !self.env.cut_short && self.scenario.hand.is_idle();
+        if self.recovery.is_awaited() && is_whole {
+            let detail = "the state never becomes legitimate".to_string();
+            self.env.violate(NodeId::new(0), "convergence", detail);
+        }
     }
 
     /// Nobody has entered for long. True if all that goes on is a token that nobody wants, or requests

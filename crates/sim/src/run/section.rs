@@ -13,15 +13,18 @@ impl<const W: usize> Sections<'_, W> {
     pub(super) fn enter(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         let fence = self.fences[node.index()].enter();
         self.record(node, || What::Enter { fence });
+        let other = self.exclusion.enter(node);
+        let is_promised = self.recovery.enter(other.is_some());
         if !self.progress.is_waiting(node) {
             self.env.violate(node, "exclusion", format!("{node} enters without having asked"));
         }
-        if let Some(other) = self.exclusion.enter(node) {
+        if let Some(other) = other.filter(|_| is_promised) {
             let detail = format!("{node} enters while {other} is inside{}", self.rule());
             self.env.violate(node, "exclusion", detail);
         }
         // Entries that share the section are not ordered.
         if self.is_exclusive
+            && is_promised
             && let Some(before) = self.fence_monitor.enter(fence)
         {
             let detail =
@@ -152,6 +155,7 @@ impl<const W: usize> Sections<'_, W> {
     fn end_measuring(&mut self) {
         self.count_unended();
         self.ended_at = Some(self.env.now);
+        self.recovery.limit(self.env.events, self.env.nodes);
         self.finished = Some(self.tally.clone());
         for node in NodeId::all(self.env.nodes) {
             self.applications.forget(node);

@@ -108,7 +108,7 @@ impl<T: Clone> Flights<T> {
         Ok(())
     }
 
-    fn on_its_way(&self, id: u64) -> Result<&Flight<T>, Inconsistent> {
+    pub(crate) fn on_its_way(&self, id: u64) -> Result<&Flight<T>, Inconsistent> {
         let message = self.messages.get(&id).ok_or(Inconsistent::NotSent(id))?;
         message.as_ref().ok_or(Inconsistent::Gone(id))
     }

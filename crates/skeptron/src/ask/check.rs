@@ -40,7 +40,7 @@ pub struct CheckRequest {
     /// Every correct algorithm, once with all assumptions and once for each that is dropped:
     /// FIFO channels, no loss, no duplicates, no crash
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "requesters", "initiators", "calls", "detector", "order", "loss",
+        "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "requesters", "initiators", "calls", "detector", "order", "loss",
         "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
         "no_reduction", "keep_going", "modes", "judge", "bypass", "invariant", "maximise",
         "minimise"])]
@@ -60,7 +60,7 @@ pub struct CheckRequest {
     /// --requests are further ones
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[arg(conflicts_with_all = ["all", "nodes", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "clocks", "unsafe_structure", "order", "modes", "initiators",
+        "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "clocks", "unsafe_structure", "order", "modes", "initiators",
         "calls", "detector", "restarts", "premature", "suspicions", "maximise", "minimise"])]
     pub from: Option<String>,
     /// What the file of a recorded run says, where it is not read
@@ -142,7 +142,7 @@ pub struct CheckRequest {
 
     /// Judge these properties alone, also where they are not claimed: exclusion (GA1), progress (GA2),
     /// starvation (GA2'), order (EM3, by happened-before), order-by-time (by the moment of the request),
-    /// bypass, fence, messages, rest, refused
+    /// bypass, fence, messages, rest, refused; of what is self-stabilising closure and convergence
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
     #[arg(help_heading = "Questions")]
     #[ts(as = "Option<_>")]
@@ -250,7 +250,9 @@ impl CheckRequest {
         let setup = self.system.setup(info, default_nodes, files)?;
         let requests = self.requests(counts, info, &setup)?;
         let (order, faults) = (self.channel_order(), self.faults()?);
-        let scenario = Scenario { setup, after: Vec::new(), requests, order, faults };
+        // What recovers from any state is explored from every one, unless one is named.
+        let anywhere = info.is_stabilising() && self.system.begin.is_none();
+        let scenario = Scenario { setup, anywhere, after: Vec::new(), requests, order, faults };
         scenario.check()?;
         Ok(scenario)
     }

@@ -286,12 +286,12 @@ impl SimOptions {
         Network { latency: &self.latency, order: self.order.into(), seed: self.seed }
     }
 
-    /// The same with another seed, by which another tree may be elected.
+    /// The same with another seed, by which another tree may be elected, or another state drawn.
     ///
     /// # Errors
     /// As [`SimOptions::scenario`].
     pub(crate) fn seeded(&self, scenario: &Scenario, seed: u64, files: Files) -> Result<Scenario> {
-        if self.system.elects_tree() {
+        if self.system.elects_tree() || self.system.begins_at_random() {
             return Ok(SimOptions { seed, ..self.clone() }.scenario(files)?.1);
         }
         Ok(Scenario { seed, ..scenario.clone() })

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use skeptron_core::catalogue::{Entry, Layout};
+use skeptron_core::catalogue::{self, Entry, Layout};
 use skeptron_core::topology::{Clusters, Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, NodeSet, Setup};
 use ts_rs::TS;
@@ -67,6 +67,10 @@ pub struct SystemArgs {
     /// read-one (oneself; everybody), or a JSON file with `quorums` and `readers` [default: grid]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub read_quorums: Option<String>,
+    /// In which state `dijkstra` begins: initial, random (any at all, drawn by the seed), or a number for each
+    /// node, as a counterexample has them [default: initial; of `check` every state]
+    #[arg(long, value_name = "STATE|LIST", help_heading = "Layout")]
+    pub begin: Option<String>,
     /// The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
     /// [default: ascending]
     #[arg(long, value_name = "ORDER", help_heading = "Layout")]
@@ -100,6 +104,7 @@ pub(super) fn takes(layout: Layout, option: &str) -> bool {
         "arbitration" => &[Layout::Arbitration],
         "capacity" => &[Layout::Capacity],
         "readers" | "read_quorums" => &[Layout::ReadWrite],
+        "begin" => &[Layout::Beginning],
         "ring" => &[Layout::Ring],
         "graph" => &[Layout::Graph, Layout::Tree],
         "clusters" => &[Layout::Clusters],
@@ -157,6 +162,11 @@ impl SystemArgs {
         self.tree.as_deref() == Some("elected")
     }
 
+    /// Whether the state in which it begins is drawn by the seed.
+    pub(crate) fn begins_at_random(&self) -> bool {
+        self.begin.as_deref() == Some("random")
+    }
+
     fn laid_out<C>(
         &self,
         info: &Entry<C>,
@@ -185,6 +195,7 @@ impl SystemArgs {
             },
             Layout::Capacity => setup.with_capacity(self.capacity(nodes)?).context("--capacity")?,
             Layout::ReadWrite => setup.with_read_write(self.read_write(nodes, files)?)?,
+            Layout::Beginning => self.begun(info.name, setup, network.seed).context("--begin")?,
             Layout::Ring => match &self.ring {
                 Some(order) => setup.with_ring(network::ring(order, nodes)?)?,
                 None => setup,
@@ -214,6 +225,7 @@ impl SystemArgs {
             ("capacity", self.capacity.is_some()),
             ("readers", self.readers.is_some()),
             ("read_quorums", self.read_quorums.is_some()),
+            ("begin", self.begin.is_some()),
             ("ring", self.ring.is_some()),
             ("graph", self.graph.is_some()),
             ("clusters", self.clusters.is_some()),
@@ -265,6 +277,23 @@ impl SystemArgs {
             Err(_) => bail!("--clocks {text}: `{clock}` is no whole number from 0 up"),
         };
         text.split(',').map(clock).collect()
+    }
+
+    /// The system begun in the state that is wanted.
+    fn begun(&self, name: &str, setup: Setup, seed: u64) -> Result<Setup> {
+        let info = catalogue::find(name).context("an algorithm of the catalogue")?;
+        match self.begin.as_deref() {
+            None | Some("initial") => Ok(setup),
+            Some("random") => Ok(skeptron_sim::begun_anywhere(info, setup, seed)?),
+            Some(list) => {
+                let state = |state: &str| match state.trim().parse() {
+                    Ok(state) => Ok(state),
+                    Err(_) => bail!("`{state}` is neither initial, nor random, nor a number"),
+                };
+                let states = list.split(',').map(state).collect::<Result<Vec<u64>>>()?;
+                Ok(setup.with_beginnings(states)?)
+            }
+        }
     }
 
     /// How many may be inside at once.

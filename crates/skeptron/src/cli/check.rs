@@ -46,6 +46,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check token-ring --judge order-by-time           who is overtaken, though not claimed?
   skeptron check singhal -n 4 --arbitration nearest --requests 1,1,0,1   who starves, round after round?
   skeptron check singhal --requests 2 --maximise messages   the dearest run
+  skeptron check dijkstra -n 3                              self-stabilising: begun in every state
   skeptron check --from run.jsonl --at 12                   what can follow step 12 of a recorded run?
   skeptron check ./my_mutex.py -n 3 --requests 2            your own algorithm
   skeptron check lamport -n 4 --max-memory 8G --disk search what does not fit into memory

@@ -30,6 +30,7 @@ use chaos::Chaos;
 #[command(mut_arg("capacity", |capacity| capacity.hide(true)))]
 #[command(mut_arg("readers", |readers| readers.hide(true)))]
 #[command(mut_arg("read_quorums", |quorums| quorums.hide(true)))]
+#[command(mut_arg("begin", |begin| begin.hide(true)))]
 #[command(mut_arg("clocks", |clocks| clocks.hide(true)))]
 #[command(after_help = "Examples:
   skeptron up                                     three nodes on this machine, to try things out

@@ -109,6 +109,7 @@ fn layout(layout: Layout) -> &'static str {
         Layout::Capacity => "capacity",
         Layout::ReadWrite => "readwrite",
         Layout::Clusters => "clusters",
+        Layout::Beginning => "beginning",
     }
 }
 

@@ -98,6 +98,7 @@ fn tags(breaks: Breaks) -> Vec<String> {
         Breaks::Agreement => &["agreement", "two leaders", "split brain"],
         Breaks::Validity => &["validity", "wrong leader"],
         Breaks::Termination => &["termination", "liveness", "no leader"],
+        Breaks::Convergence => &["convergence", "self-stabilisation", "recovery"],
     };
     words.iter().map(ToString::to_string).collect()
 }

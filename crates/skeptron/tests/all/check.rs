@@ -69,6 +69,7 @@ fn every_broken_variant_is_refuted_and_replayed() {
             Breaks::Agreement => Property::Agreement,
             Breaks::Validity => Property::Validity,
             Breaks::Termination => Property::Termination,
+            Breaks::Convergence => Property::Convergence,
         };
         let shows = |found: &[Refutation]| found.iter().any(|r| r.property == expected);
         let mut found = search(&words);

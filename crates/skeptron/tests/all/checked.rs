@@ -46,6 +46,7 @@ fn every_broken_variant_has_its_counterexample() {
             Breaks::Agreement => "agreement",
             Breaks::Validity => "validity",
             Breaks::Termination => "termination",
+            Breaks::Convergence => "convergence",
         };
         let words = format!("{name} {}", broken.refuted_by);
         let drawn = |words: &str| CheckArgs::parse(words).unwrap().refutations().unwrap();

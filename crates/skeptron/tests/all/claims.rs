@@ -56,7 +56,7 @@ fn options(info: &Info, published: &Published, fixed: &str, dice: &mut Chance) -
             add("--read-quorums", dice.pick(&["grid", "majority", "read-one"]).into());
         }
         Layout::Clusters => add("--clusters", clusters(dice, n)),
-        Layout::None | Layout::Ring | Layout::Graph => {}
+        Layout::None | Layout::Ring | Layout::Graph | Layout::Beginning => {}
     }
     if info.variables.iter().any(|variable| variable.field == "clock") && dice.below(3) == 0 {
         let clocks: Vec<String> = (0..n).map(|_| dice.below(50).to_string()).collect();

@@ -277,9 +277,10 @@ fn the_token_ring_costs_a_round_when_lonely_and_one_message_when_busy() {
         // The token starts at P1, and PN asks.
         assert_eq!(first("token-ring", n, "").1, n as f64 - 1.0);
         assert_eq!(again("token-ring", n, ""), (n as f64, n as f64));
-        let report = saturated("token-ring", n, "");
-        assert_eq!(report.messages.per_entry, 1.0);
-        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        for report in ["token-ring", "dijkstra"].map(|name| saturated(name, n, "")) {
+            assert_eq!(report.messages.per_entry, 1.0);
+            assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        }
     }
 }
 

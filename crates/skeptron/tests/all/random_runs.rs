@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};
-use skeptron_sim::{Options, QueueKind, Scenario, run};
+use skeptron_sim::{Options, QueueKind, run};
 use skeptron_testing::{Chance, amount};
 
 const LATENCIES: [&str; 8] = [
@@ -98,6 +98,7 @@ fn options(info: &Info, seed: u64) -> String {
             add("readers", &dice.below(n + 1).to_string());
             add("read-quorums", dice.pick(&["grid", "majority", "read-one"]));
         }
+        Layout::Beginning => add("begin", dice.pick(&["initial", "random", "random"])),
         Layout::Clusters => add("clusters", &clusters(&mut dice, n)),
         // Rings and networks are of elections.
         Layout::None | Layout::Ring | Layout::Graph => {}
@@ -126,9 +127,9 @@ fn every_broken_variant_is_caught() {
     for info in catalogue::all() {
         let Some(broken) = info.broken else { continue };
         let args = SimOptions::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
-        let (info, scenario) = args.scenario(Files::Disk).unwrap();
         let caught = (1..=500).find(|&seed| {
-            let scenario = Scenario { seed, ..scenario.clone() };
+            let args = SimOptions { seed, ..args.clone() };
+            let (info, scenario) = args.scenario(Files::Disk).unwrap();
             let report = run(info, &scenario, &Options::default()).unwrap().report;
             let violates = |name| report.violations.iter().any(|v| v.property == name);
             match broken.breaks {
@@ -138,6 +139,7 @@ fn every_broken_variant_is_caught() {
                 Breaks::Starvation => report.unended.iter().any(|w| w.bypass * 2 > report.entries),
                 Breaks::Order => violates("order"),
                 Breaks::Refused => violates("refused"),
+                Breaks::Convergence => violates("convergence"),
                 Breaks::Agreement | Breaks::Validity | Breaks::Termination => false,
             }
         });

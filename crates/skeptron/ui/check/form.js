@@ -11,7 +11,7 @@ const QUORUMS = ["cyclic", "singleton", "all", "majority", "grid", "projective",
 
 /**
  * What each layout is asked for.
- * @type {Record<string, { name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "ring" | "graph" | "clusters",
+ * @type {Record<string, { name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "begin" | "ring" | "graph" | "clusters",
  *   label: string, usual: string, known: string[], hint: string }[]>}
  */
 const LAYOUTS = {
@@ -28,6 +28,7 @@ const LAYOUTS = {
     { name: "readers", label: say("Readers"), usual: "", known: [], hint: say("Who reads, as in P1,P2; the others write. All but the last one if empty.") },
     { name: "read_quorums", label: say("Quorums"), usual: "grid", known: ["grid", "majority", "read-one"], hint: say("Whom readers and writers ask.") },
   ],
+  beginning: [{ name: "begin", label: say("Begins in"), usual: "", known: ["initial"], hint: say("Every state if empty; initial, or a number for each node, as a counterexample has them.") }],
   ring: [{ name: "ring", label: say("Ring"), usual: "ascending", known: ["ascending", "descending"], hint: say("The order of the nodes around the ring, as in P3,P1,P2.") }],
   graph: [{ name: "graph", label: say("Network"), usual: "complete", known: ["complete", "ring", "line", "star", "grid", "hypercube"], hint: say("Which nodes are linked.") }],
   clusters: [{ name: "clusters", label: say("Clusters"), usual: "square", known: ["square"], hint: say("Sizes of the clusters, as in 2,1; square makes about √N of them.") }],
@@ -170,7 +171,7 @@ function text(request, name, usual, set) {
 }
 
 /**
- * @param {{ name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "ring" | "graph" | "clusters", usual: string, known: string[] }} layout
+ * @param {{ name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "begin" | "ring" | "graph" | "clusters", usual: string, known: string[] }} layout
  * @param {CheckRequest} request
  * @param {(part: Partial<CheckRequest>) => void} set
  */

@@ -5,7 +5,7 @@ import { enumerated, say } from "../lib/language.js";
 /** @typedef {import("../wire.js").AlgorithmInfo} AlgorithmInfo */
 
 const TEXTS = /** @type {const} */ ([
-  "coordinator", "quorum", "structure", "tree", "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "requests", "requesters",
+  "coordinator", "quorum", "structure", "tree", "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "requests", "requesters",
   "initiators", "detector", "order", "crash_when", "victims",
 ]);
 const NUMBERS = /** @type {const} */ ([
@@ -20,7 +20,7 @@ const ONLY = /** @type {const} */ ({
 /** Which options lay an algorithm out. */
 const LAYOUTS = /** @type {const} */ ({
   none: [], coordinator: ["coordinator"], quorums: ["quorum"], structure: ["structure", "quorum"],
-  tree: ["tree", "graph"], arbitration: ["arbitration"], capacity: ["capacity"], readwrite: ["readers", "read_quorums"], ring: ["ring"], graph: ["graph"], clusters: ["clusters"],
+  tree: ["tree", "graph"], arbitration: ["arbitration"], capacity: ["capacity"], readwrite: ["readers", "read_quorums"], beginning: ["begin"], ring: ["ring"], graph: ["graph"], clusters: ["clusters"],
 });
 
 /** What a first visitor is shown: a famous algorithm, and the one assumption it cannot do without. @type {CheckRequest} */

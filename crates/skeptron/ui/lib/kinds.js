@@ -11,6 +11,7 @@ export const ROLES = {
   FLUSH: "release",
   TOKEN: "token",
   PRIVILEGE: "token",
+  STATE: "token",
   INFORM: "announce",
   LOCKED: "grant",
   FAILED: "deny",

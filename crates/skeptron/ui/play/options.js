@@ -3,7 +3,7 @@
 /** @typedef {import("../wire.js").SimOptions} SimOptions */
 
 const TEXTS = /** @type {const} */ ([
-  "algorithm", "coordinator", "quorum", "structure", "tree", "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "clocks",
+  "algorithm", "coordinator", "quorum", "structure", "tree", "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "clocks",
   "requesters", "workload", "think", "section", "latency", "order", "initiators", "detector", "bound", "until",
 ]);
 const NUMBERS = /** @type {const} */ (["nodes", "entries", "loss", "duplicate", "seed"]);

@@ -126,6 +126,7 @@ fn word(property: Property) -> &'static str {
     match property {
         Property::Exclusion => "two inside",
         Property::Progress => "deadlock",
+        Property::Convergence => "no recovery",
         Property::Agreement => "two leaders",
         Property::Validity => "wrong leader",
         Property::Termination => "no leader",

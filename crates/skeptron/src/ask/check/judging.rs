@@ -32,7 +32,7 @@ impl From<Dearness> for Measure {
 }
 
 /// What can be asked of mutual exclusion by name.
-const JUDGED: [Property; 10] = [
+const JUDGED: [Property; 12] = [
     Property::Exclusion,
     Property::Progress,
     Property::Starvation,
@@ -43,6 +43,8 @@ const JUDGED: [Property; 10] = [
     Property::Messages,
     Property::Rest,
     Property::Refused,
+    Property::Closure,
+    Property::Convergence,
 ];
 
 /// The name of a property, for clap.

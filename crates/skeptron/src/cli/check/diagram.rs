@@ -9,6 +9,7 @@ use skeptron_check::{Counterexample, Property};
 use skeptron_core::NodeId;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
+use super::super::table::folded;
 use super::super::traces::painted;
 use super::Question;
 use super::print;
@@ -72,12 +73,29 @@ pub(super) fn draw(
         Question::Mutex(..) => ["waiting", "inside"],
         Question::Election(..) => ["calling", "leading"],
     };
+    if !counterexample.beginnings.is_empty() {
+        writeln!(out, "{}", folded(&beginning(question, counterexample, &story)?))?;
+    }
     writeln!(out, "┆ {waiting}  ┃ {inside}  ● takes the step  ─▶ gets a message  ! violated\n")?;
     diagram.rows(counterexample, property, out)?;
     if let Some(first) = counterexample.cycle {
         writeln!(out, "\nFrom step {} on it repeats for ever.", first + 1)?;
     }
     Ok(())
+}
+
+/// In which state a run begins that may begin in any: what differs from the initial one.
+fn beginning(question: &Question, run: &Counterexample, story: &Story) -> Result<String> {
+    let initial = question.initial()?;
+    let mut live = Live::with_zeros();
+    for (initial, begun) in initial.iter().zip(&story.initial) {
+        live.note(initial, begun);
+    }
+    let told = NodeId::all(initial.len()).zip(&story.initial);
+    let told: Vec<String> =
+        told.map(|(node, begun)| format!("{node} {}", state::state(begun, &live))).collect();
+    let numbers: Vec<String> = run.beginnings.iter().map(ToString::to_string).collect();
+    Ok(format!("begun with {} (--begin {})", told.join(", "), numbers.join(",")))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -449,6 +467,7 @@ mod tests {
     fn everything_that_can_happen() {
         let [p1, p2, p3] = [0, 1, 2].map(NodeId::new);
         let told = Counterexample {
+            beginnings: Vec::new(),
             steps: vec![
                 Step::Request(p2),
                 Step::Duplicate(oldest(2, 3)),
@@ -482,6 +501,7 @@ mod tests {
     #[test]
     fn a_run_without_an_end_says_where_it_repeats() {
         let told = Counterexample {
+            beginnings: Vec::new(),
             steps: vec![
                 Step::Request(NodeId::new(0)),
                 Step::Deliver(oldest(1, 2)),

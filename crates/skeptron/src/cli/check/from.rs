@@ -57,7 +57,7 @@ impl CheckRequest {
         let setup = header.setup.clone().validated()?;
         let requests = self.requests(self.counts()?, info, &setup)?;
         let (after, order, faults) = (steps.clone(), header.order, self.faults()?);
-        let scenario = Scenario { setup, after, requests, order, faults };
+        let scenario = Scenario { setup, anywhere: false, after, requests, order, faults };
         scenario.check()?;
         Ok(Question::Mutex(info, scenario))
     }

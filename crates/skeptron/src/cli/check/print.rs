@@ -33,6 +33,9 @@ pub(super) struct Json<'a> {
     election: Option<Calls<'a>>,
     order: Order,
     faults: AnyFaults<'a>,
+    /// In how many states it begins, where it may begin in several.
+    #[serde(skip_serializing_if = "is_one")]
+    starts: u64,
     states: u64,
     transitions: u64,
     depth: usize,
@@ -106,6 +109,7 @@ impl<'a> Json<'a> {
             election,
             order: question.order(),
             faults,
+            starts: report.starts,
             states: report.states,
             transitions: report.transitions,
             depth: report.depth,
@@ -121,6 +125,10 @@ impl<'a> Json<'a> {
             command,
         }
     }
+}
+
+fn is_one(starts: &u64) -> bool {
+    *starts == 1
 }
 
 fn is_zero(states: &usize) -> bool {
@@ -253,6 +261,14 @@ pub(super) fn report(
     }
     if let Some(flaw) = question.setup().flaw() {
         writeln!(out, "{}", folded(&format!("Unsafe structure: {flaw}.")))?;
+    }
+    if report.starts > 1 {
+        let starts = counted_in_thousands(report.starts, "state");
+        let said = format!(
+            "It begins in any of {starts}: all of the nodes, with at most one message in each channel and one \
+             in all. What is promised is promised from a legitimate state on."
+        );
+        writeln!(out, "{}", folded(&said))?;
     }
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {

@@ -1,8 +1,10 @@
 //! Counterexamples as runs.
 
 use skeptron_check::{Counterexample, Property};
-use skeptron_sim::replay::ReplayError;
+use skeptron_core::NodeId;
+use skeptron_sim::replay::{Completion, ReplayError};
 use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Trace, What};
+use skeptron_sim::value::Value;
 
 use super::Question;
 use super::trace::{self, Story};
@@ -10,18 +12,27 @@ use super::trace::{self, Story};
 impl Question {
     /// The steps of a counterexample, taken again.
     pub(super) fn follow(&self, counterexample: &Counterexample) -> Result<Story, ReplayError> {
-        let steps = &counterexample.steps;
+        let (steps, header) = (&counterexample.steps, self.header(counterexample)?);
         match self {
-            Question::Mutex(..) => trace::follow(self.header(), steps),
-            Question::Election(_, scenario) => {
-                trace::follow_election(self.header(), scenario, steps)
-            }
+            Question::Mutex(..) => trace::follow(header, steps),
+            Question::Election(_, scenario) => trace::follow_election(header, scenario, steps),
         }
     }
 
-    /// Of the runs of this system.
-    fn header(&self) -> Header {
-        Header::of(self.name(), self.setup(), self.order())
+    /// The nodes in their initial states.
+    pub(super) fn initial(&self) -> Result<Vec<Value>, ReplayError> {
+        let nodes = self.setup().nodes();
+        let run = Completion::new(Header::of(self.name(), self.setup(), self.order()))?;
+        Ok(NodeId::all(nodes).filter_map(|node| run.state(node)).collect())
+    }
+
+    /// Of a run of this system, which begins where it does.
+    fn header(&self, counterexample: &Counterexample) -> Result<Header, ReplayError> {
+        let mut setup = self.setup().clone();
+        if !counterexample.beginnings.is_empty() {
+            setup = setup.with_beginnings(counterexample.beginnings.clone())?;
+        }
+        Ok(Header::of(self.name(), &setup, self.order()))
     }
 
     /// The run in which `property` is violated. One step takes one unit of time; what the nodes do when
@@ -36,7 +47,7 @@ impl Question {
         command: Option<String>,
     ) -> Result<Trace, ReplayError> {
         let Story { mut records, .. } = self.follow(counterexample)?;
-        let header = Header { command, ..self.header() };
+        let header = Header { command, ..self.header(counterexample)? };
         // A run that is only dear violates nothing.
         if property == Property::Extreme {
             return Ok(Trace { header, records });

@@ -50,6 +50,7 @@ fn mutex(info: &Info) -> String {
     let inside = match info.layout {
         Layout::Capacity => "at most k nodes are inside",
         Layout::ReadWrite => "only readers are inside together, and a writer is alone",
+        Layout::Beginning => "from some point on at most one node is inside (GA1, EM1)",
         _ => "at most one node is inside (GA1, EM1)",
     };
     let promised =
@@ -184,6 +185,9 @@ impl Page {
             Layout::ReadWrite => {
                 "- Some nodes read, the others write (`--readers`), and the quorum of a writer meets every other one \
                  (`--read-quorums`)."
+            }
+            Layout::Beginning => {
+                "- The nodes and channels may begin in any state (`--begin`); one message is in some channel."
             }
             Layout::Ring => "- The nodes stand in a ring (`--ring`).",
             Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",

@@ -135,6 +135,21 @@ pub(super) fn report(
             wait.bypass
         )?;
     }
+    if let Some(recovery) = &report.recovery {
+        let since = match recovery.legitimate_since {
+            Some(since) => format!("legitimate from {} on", number(since)),
+            None => "never legitimate".into(),
+        };
+        let said = format!(
+            "recovery     {since}, after {}, of which {} while somebody was inside",
+            match recovery.entries {
+                1 => "1 entry".to_string(),
+                entries => format!("{entries} entries"),
+            },
+            recovery.crowded
+        );
+        writeln!(out, "{}", folded(&said))?;
+    }
     let excluded = compared.iter().filter_map(|compared| {
         Some(format!("{} {}", compared.quantity, needed(compared.excluded.as_ref()?)))
     });

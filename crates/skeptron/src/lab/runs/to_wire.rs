@@ -75,6 +75,7 @@ pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
         Layout::None | Layout::Arbitration if algorithm.starts_with("token-ring") => {
             Topology { ring: Some(all().map(number).collect()), ..none }
         }
+        Layout::Beginning => Topology { ring: Some(all().map(number).collect()), ..none },
         Layout::None | Layout::Arbitration | Layout::Capacity => none,
     }
 }
