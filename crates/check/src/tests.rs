@@ -5,7 +5,7 @@ use skeptron_core::catalogue::Order;
 use skeptron_core::mutex::{Entered, Lock};
 use skeptron_core::{Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup};
 
-use crate::cycles::unfair_run;
+use crate::cycles::endless_runs;
 use crate::explorer::{Found, Limits, explore};
 use crate::local::NodeTable;
 use crate::property::{Properties, Property};
@@ -89,7 +89,7 @@ fn players(stingy: bool) -> Vec<Player> {
 fn a_message_that_is_never_delivered_is_no_excuse() {
     let world = world(players(false), &scenario(&[0, 0, 1], Faults::default()), None);
     assert!(search(&world).complete);
-    assert!(unfair_run(&world, 1000, None).unwrap().is_none());
+    assert!(endless_runs(&world, 1000, None).unwrap().wait.is_none());
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn who_waits_while_messages_go_round_for_ever_is_found() {
     let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
     let found = search(&world);
     assert!(found.complete && found.violated().is_empty(), "there is no end at which to see it");
-    let (moves, begins) = unfair_run(&world, 1000, None).unwrap().unwrap();
+    let (moves, begins) = endless_runs(&world, 1000, None).unwrap().wait.unwrap();
     assert_eq!((moves.len(), begins), (4, 2), "ask, refuse; then to and fro");
 }
 
 #[test]
 fn too_many_states_for_cycles_are_too_many() {
     let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
-    assert!(unfair_run(&world, 3, None).is_err());
+    assert!(endless_runs(&world, 3, None).is_err());
 }
 
 /// The number of threads changes nothing, the trace included.
