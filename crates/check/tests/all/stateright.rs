@@ -87,6 +87,10 @@ fn agree(info: &Info, scenario: &Scenario) -> bool {
     ];
     for (property, holds) in verdicts {
         if let Some(verdict) = report.verdict(property) {
+            // The other one looks for an end, and knows nothing of runs that go round for ever.
+            if verdict.counterexample.as_ref().is_some_and(|run| run.cycle.is_some()) {
+                continue;
+            }
             assert_eq!(verdict.holds, Some(holds), "{property} of {place}");
         }
     }
