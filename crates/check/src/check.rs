@@ -24,6 +24,7 @@ use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::starvation::{Searched, starving_run};
+use crate::walk::{Walked, Walks, walk};
 use crate::world::{Endless, Watch, World};
 
 /// How to search.
@@ -43,6 +44,8 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// What is judged of mutual exclusion.
     pub judging: Judging<'a>,
+    /// Random walks instead of a search.
+    pub walks: Option<Walks>,
     /// Where to keep what does not fit into memory. Without it everything is kept in memory.
     pub disk: Option<Disk<'a>>,
 }
@@ -94,6 +97,7 @@ impl Default for Options<'_> {
             progress: None,
             stop: None,
             judging: Judging::default(),
+            walks: None,
             disk: None,
         }
     }
@@ -126,6 +130,8 @@ pub struct Report {
     pub disk_bytes: u64,
     /// How many states there are with requests without end, where that was asked.
     pub endless_states: usize,
+    /// What random walks came to, if these were taken instead of a search.
+    pub walked: Option<Walked>,
 }
 
 /// What is known of one property.
@@ -182,6 +188,7 @@ impl Report {
             peak_bytes: found.peak_bytes,
             disk_bytes: found.disk_bytes,
             endless_states: 0,
+            walked: found.walked,
         }
     }
 
@@ -200,6 +207,7 @@ impl Report {
             peak_bytes: 0,
             disk_bytes: 0,
             endless_states: 0,
+            walked: None,
         }
     }
 }
@@ -210,10 +218,11 @@ pub(crate) fn verdicts<G: Model>(
     found: &Found<'_, G>,
     tell: impl Fn(Property, &[G::Move]) -> Counterexample,
 ) -> Vec<Verdict> {
+    let shortest = !found.reduced && found.walked.is_none();
     let verdict = |property| {
         let moves = found.moves_to(property);
-        let counterexample = moves
-            .map(|moves| Counterexample { shortest: !found.reduced, ..tell(property, &moves) });
+        let counterexample =
+            moves.map(|moves| Counterexample { shortest, ..tell(property, &moves) });
         let holds = match counterexample {
             Some(_) => Some(false),
             None => found.complete.then_some(true),
@@ -365,6 +374,9 @@ impl Searches {
     fn begin(&mut self, world: &World) {
         if let (Some(report), (starts, partial)) = (&mut self.report, world.starts()) {
             report.starts = starts;
+            if report.walked.is_some() {
+                return;
+            }
             report.states = report.states.saturating_sub(partial);
             report.depth = report.depth.saturating_sub(world.start.to_begin.into());
         }
@@ -402,6 +414,9 @@ impl Check<'_> {
         name: &str,
     ) -> Result<Found<'w, World>, ScenarioError> {
         let limits = self.limits(reduction);
+        if let Some(walks) = &self.options.walks {
+            return Ok(walk(world, &limits, walks));
+        }
         let Some(folder) = &self.folder else { return Ok(explore(world, &limits)) };
         let found = disk::explore(world, &limits, folder, name)?;
         self.earlier_seconds.update(|seconds| seconds + found.earlier_seconds);
@@ -412,7 +427,7 @@ impl Check<'_> {
     /// perhaps not the shortest, so then everything is searched, no further than needed.
     fn search<'w>(&self, world: &'w World) -> Result<Found<'w, World>, ScenarioError> {
         let mut fallback = None;
-        if self.options.reduction {
+        if self.options.reduction && self.options.walks.is_none() {
             let mut reduced = self.explore(world, true, "reduced")?;
             if !reduced.violated().is_empty() {
                 fallback = Some(reduced);
@@ -497,6 +512,7 @@ impl Check<'_> {
         let compares = info.layout == Layout::Arbitration && rule == Arbitration::SmallestSequence;
         let obstacle = match () {
             () if self.scenario.is_faulty() => Some(ScenarioError::StarvationWithFaults),
+            () if self.options.walks.is_some() => Some(ScenarioError::StarvationByWalks),
             () if compares => Some(ScenarioError::StarvationWithRule(rule)),
             () => None,
         };

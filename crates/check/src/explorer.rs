@@ -11,6 +11,7 @@ use crate::expand::{Expander, Shortest};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
 use crate::model::Model;
 use crate::property::{Properties, Property};
+use crate::walk::Walked;
 
 /// How a search is done; never what it finds, as long as it ends.
 pub(crate) struct Limits<'a> {
@@ -34,7 +35,7 @@ pub struct Progress {
     pub depth: usize,
     /// Seconds since the beginning.
     pub seconds: f64,
-    /// On disk: how many states of the level have been expanded, and how many it has.
+    /// How much of what is at work has been done, and how much it is: on disk states of the level, else walks.
     pub level: Option<(u64, u64)>,
 }
 
@@ -56,6 +57,8 @@ pub(crate) struct Found<'a, G: Model + 'a> {
     pub(crate) runs: Runs,
     /// Whether some state was met again in another number of steps: only then can a run go in circles.
     pub(crate) met_again: bool,
+    /// What random walks came to, if these were taken.
+    pub(crate) walked: Option<Walked>,
     /// What the threads remember.
     pub(crate) memories: Vec<G::Memory<'a>>,
 }
@@ -78,6 +81,7 @@ impl<'a, G: Model + 'a> Found<'a, G> {
             earlier_seconds: 0.0,
             runs: Default::default(),
             met_again: false,
+            walked: None,
             memories: Vec::new(),
         }
     }
@@ -184,7 +188,7 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
         }
         found.out_of_memory = stopped && is_full;
         found.complete = !stopped && links.parents.is_empty();
-        let enough = is_enough(model, limits, &findings);
+        let enough = is_enough(model, limits, findings.violated());
         if stopped || links.parents.is_empty() || enough {
             break;
         }
@@ -202,9 +206,8 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
     found
 }
 
-/// Whether nothing more needs to be searched after a level with these findings.
-pub(crate) fn is_enough<G: Model>(model: &G, limits: &Limits<'_>, findings: &Shortest) -> bool {
-    let violated = findings.violated();
+/// Whether nothing more needs to be searched once these are violated.
+pub(crate) fn is_enough<G: Model>(model: &G, limits: &Limits<'_>, violated: Properties) -> bool {
     !limits.keep_going && !violated.is_empty() || violated == model.judged()
 }
 

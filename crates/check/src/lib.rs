@@ -43,6 +43,7 @@ mod starvation;
 mod state;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod world;
 
 pub use check::{Judging, Options, Report, Verdict, check};
@@ -55,3 +56,4 @@ pub use kinds::{KindsError, KindsScenario, check_kinds};
 pub use predicate::{Operator, Predicate, PredicateError, Snapshot};
 pub use property::{Property, Step, Which};
 pub use scenario::{CrashWhen, Faults, Scenario, ScenarioError};
+pub use walk::{Walked, Walks};

@@ -118,6 +118,9 @@ pub enum ScenarioError {
     /// Starvation where something goes wrong.
     #[error("starvation is judged where nothing goes wrong; leave the faults out")]
     StarvationWithFaults,
+    /// Starvation by random walks, which never go on for ever.
+    #[error("starvation is judged by a search of all states; leave out --walks")]
+    StarvationByWalks,
     /// Starvation where numbers that grow for ever are compared.
     #[error(
         "starvation cannot be judged with the rule {0}, which compares how often nodes have asked: no state is ever met again; take another rule"

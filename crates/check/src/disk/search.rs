@@ -235,7 +235,7 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
             return Ok(Went::Stopped);
         }
         let is_last = self.manifest.level.records == 0;
-        if is_last || is_enough(self.model, self.limits, &self.findings) {
+        if is_last || is_enough(self.model, self.limits, self.findings.violated()) {
             self.manifest.ended = Some(is_last);
         }
         let pause = (WORTH_SAVING * self.saving).min(self.save_every);

@@ -16,6 +16,7 @@ use crate::graph::{Graph, Unfinished};
 use crate::model::Model as _;
 use crate::property::Property;
 use crate::scenario::ScenarioError;
+use crate::walk::walk;
 
 /// Explores every interleaving of `scenario` and judges each.
 ///
@@ -44,9 +45,10 @@ pub(super) fn judge(
     let began = Instant::now();
     let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
-    let mut found = match folder {
-        None => explore(world, &limits),
-        Some(folder) => disk::explore(world, &limits, folder, "all")?,
+    let mut found = match (&options.walks, folder) {
+        (Some(walks), _) => walk(world, &limits, walks),
+        (None, None) => explore(world, &limits),
+        (None, Some(folder)) => disk::explore(world, &limits, folder, "all")?,
     };
     found.memories.clear();
     let tell = |property, moves: &[Move]| counterexample::tell(world, property, moves, None);

@@ -9,6 +9,7 @@ mod prefix;
 mod stabilising;
 mod starvation;
 mod stateright;
+mod walks;
 
 use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{NodeId, Setup};

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use skeptron_check::{CrashWhen, Disk, Faults, Scenario, ScenarioError};
+use skeptron_check::{CrashWhen, Disk, Faults, Scenario, ScenarioError, Walks};
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use ts_rs::TS;
@@ -26,6 +26,10 @@ mod question;
 
 /// How many nodes if nothing says otherwise: with two there is no third who interferes.
 pub(crate) const DEFAULT_NODES: usize = 3;
+/// How long random walks are, if nothing says otherwise, and at most.
+const DEFAULT_STEPS: usize = 1000;
+const MOST_STEPS: usize = 1_000_000;
+const DEFAULT_SEED: u64 = 1;
 /// Where the command line finds a run that was given as text.
 const RUN: &str = "run.jsonl";
 
@@ -176,6 +180,20 @@ pub struct CheckRequest {
     #[arg(long, help_heading = "Search")]
     #[ts(as = "Option<_>")]
     pub keep_going: bool,
+    /// Instead of a search take so many random walks: for what no search finishes. They find violations,
+    /// and never say that something holds
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
+    #[arg(conflicts_with_all = ["all", "modes", "maximise", "minimise", "disk", "no_reduction"])]
+    pub walks: Option<u64>,
+    /// With --walks: how many steps each has at most [default: 1000]
+    #[arg(long, value_name = "K", requires = "walks", help_heading = "Search")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub walk_steps: Option<usize>,
+    /// With --walks: what decides them [default: 1]
+    #[arg(long, value_name = "SEED", requires = "walks", help_heading = "Search")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
+    pub seed: Option<u64>,
     /// Keep in this folder what does not fit into --max-memory: a new folder, or an empty one. The search
     /// can be stopped (Ctrl-C) or killed and continued with --resume
     #[arg(long, value_name = "DIR", help_heading = "Search")]
@@ -223,6 +241,22 @@ impl CheckRequest {
         let Some(folder) = &self.disk else { return Ok(None) };
         files.allow(folder)?;
         Ok(Some(Disk::new(Path::new(folder), self.resume)))
+    }
+
+    /// The random walks to take instead of a search, if that is said.
+    ///
+    /// # Errors
+    /// If there are none, or they have no steps.
+    pub(crate) fn random_walks(&self) -> Result<Option<Walks>> {
+        let Some(count) = self.walks else { return Ok(None) };
+        ensure!(count > 0, "--walks is 0; at least one is needed");
+        let most_steps = self.walk_steps.unwrap_or(DEFAULT_STEPS);
+        ensure!(
+            (1..=MOST_STEPS).contains(&most_steps),
+            "--walk-steps is {most_steps}; from 1 to {MOST_STEPS} are possible"
+        );
+        let seed = self.seed.unwrap_or(DEFAULT_SEED);
+        Ok(Some(Walks { count, most_steps, seed, shard: (0, 1) }))
     }
 
     /// What these options describe.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use skeptron_check::{Options, Property, Report};
+use skeptron_check::{Options, Property, Report, Walks};
 use skeptron_sim::trace::{ClockKind, Trace};
 
 pub(crate) use self::from::{Begun, continued};
 
 use super::traces::{self, PictureArgs};
+use super::work::Shard;
 use super::{Verdict, interrupt, names};
 use crate::ask::check::{DEFAULT_NODES, Moment, Question, memory};
 use crate::ask::{self, CheckRequest, Files, Request as _};
@@ -51,6 +52,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check ./my_mutex.py -n 3 --requests 2            your own algorithm
   skeptron check lamport -n 4 --max-memory 8G --disk search what does not fit into memory
   skeptron check lamport -n 4 --disk search --resume        goes on after Ctrl-C, a kill, a full disk
+  skeptron check lamport -n 6 --requests 2 --walks 100000   samples of what no search finishes
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
@@ -59,7 +61,7 @@ system: so many nodes, requests and faults. What is violated is shown by a short
 judged with requests without end: whoever asks at all asks again and again.
 
 Exit codes: 0 everything holds, 1 a property was violated, 2 bad input, 3 nothing was violated but
-the memory ended the search before everything was explored.")]
+not everything was explored: the memory ended the search, or --walks took samples.")]
 /// Options of `skeptron check`.
 pub struct CheckArgs {
     #[command(flatten)]
@@ -73,6 +75,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Search")]
     #[arg(allow_hyphen_values = true, value_parser = memory::parse)]
     pub max_memory: Option<usize>,
+    /// With --walks: of N processes that share them this is the K-th, and takes every N-th
+    #[arg(long, value_name = "K/N", requires = "walks", help_heading = "Search")]
+    pub(super) shard: Option<Shard>,
     /// On how many threads to search [default: one per core]
     #[arg(long, value_name = "K", help_heading = "Search")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
@@ -110,7 +115,7 @@ impl CheckArgs {
         if let Some((goal, measure)) = self.ask.dearest() {
             return self.run_extreme(&question, goal, measure, files, out);
         }
-        let report = search(&self.ask, &question, threads, max_memory)?;
+        let report = search(&self.ask, &question, self.shard(), threads, max_memory)?;
         match report.violation() {
             Some((property, counterexample)) => {
                 let trace = question.trace(property, counterexample, Some(self.ask.command()))?;
@@ -129,6 +134,10 @@ impl CheckArgs {
             self.show_counterexamples(&question, &report, out)?;
         }
         Ok(interrupt::verdict("what was not explored is unknown", verdict(&report)))
+    }
+
+    fn shard(&self) -> Shard {
+        self.shard.unwrap_or(Shard::WHOLE)
     }
 
     fn threads(&self) -> Result<usize> {
@@ -180,7 +189,7 @@ impl CheckArgs {
     pub fn refutations(&self) -> Result<Vec<Refutation>> {
         let (question, begun) = self.ask.asked(Files::Disk)?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-        let report = search(&self.ask, &question, self.threads()?, max_memory)?;
+        let report = search(&self.ask, &question, self.shard(), self.threads()?, max_memory)?;
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
         let shown = |(property, counterexample)| {
@@ -212,9 +221,13 @@ pub struct Refutation {
 fn search(
     asked: &CheckRequest,
     question: &Question,
+    shard: Shard,
     threads: usize,
     max_memory: usize,
 ) -> Result<Report> {
+    let walks = asked.random_walks()?;
+    let walks =
+        walks.map(|walks| Walks { shard: (shard.place() as u64, shard.of() as u64), ..walks });
     let (only, invariant) = (asked.judged()?, asked.predicate()?);
     let bar = progress::Bar::new();
     let show = |progress| bar.show(progress);
@@ -226,6 +239,7 @@ fn search(
         progress: bar.is_seen().then_some(&show),
         stop: Some(interrupt::listen()),
         judging: asked.judging(only.as_deref(), invariant.as_ref()),
+        walks,
         disk: asked.on_disk(Files::Disk)?,
     };
     let report = question.answer(&options);

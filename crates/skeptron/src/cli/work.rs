@@ -39,9 +39,14 @@ impl Shard {
         (1..=self.of).map(move |place| Shard { place, ..self })
     }
 
+    /// Which one it is, counted from 0.
+    pub(super) fn place(self) -> usize {
+        self.place - 1
+    }
+
     /// Whether it makes the run of that number, counted from 0.
     pub(super) fn has(self, run: usize) -> bool {
-        run % self.of == self.place - 1
+        run % self.of == self.place()
     }
 }
 

@@ -94,6 +94,7 @@ pub(super) fn search(
         progress: Some(progress),
         stop: Some(stop),
         judging: asked.judging(only.as_deref(), invariant.as_ref()),
+        walks: asked.random_walks()?,
         disk: asked.on_disk(Files::None)?,
         ..Options::default()
     };

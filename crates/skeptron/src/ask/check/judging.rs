@@ -144,7 +144,8 @@ impl CheckRequest {
         let question = self.question(files)?;
         let (only, invariant) = (self.judged()?, self.predicate()?);
         let judging = self.judging(only.as_deref(), invariant.as_ref());
-        let options = Options { judging, disk: self.on_disk(files)?, ..options };
+        let (walks, disk) = (self.random_walks()?, self.on_disk(files)?);
+        let options = Options { judging, walks, disk, ..options };
         let found = match (self.dearest(), &question) {
             (Some(goal), Question::Mutex(info, scenario)) => {
                 let run = extreme(info, scenario, goal, &options)?.run;

@@ -9,7 +9,7 @@ use super::super::Verdict;
 use super::super::interrupt;
 use super::super::output::OutputFile;
 use super::super::sim::progress_bar;
-use super::{CheckArgs, Question, memory, search};
+use super::{CheckArgs, Question, Shard, memory, search};
 use crate::ask::check::assumptions::{Cell, Condition, Line, Table};
 use crate::ask::{CheckRequest, Request as _};
 use crate::lab::{assumptions, standalone};
@@ -22,7 +22,7 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     let threads = args.threads()?;
     let search = |asked: &CheckRequest, question: &Question| {
         let max_memory = args.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-        search(asked, question, threads, max_memory)
+        search(asked, question, Shard::WHOLE, threads, max_memory)
     };
     let bar = progress_bar((table.lines.len() * table.conditions.len()) as u64);
     let mut rows: Vec<(&Line, Vec<Option<Cell>>)> = Vec::new();

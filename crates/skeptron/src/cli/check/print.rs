@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use skeptron_check::{
     Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Extreme, Faults, Goal, Measure,
-    Property, Report, Verdict,
+    Property, Report, Verdict, Walked,
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
@@ -48,6 +48,9 @@ pub(super) struct Json<'a> {
     endless_states: usize,
     overlooked_states_expected: f64,
     peak_bytes: usize,
+    /// Where walks were taken instead of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walked: Option<Walked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disk_bytes: Option<u64>,
     seconds: f64,
@@ -120,6 +123,7 @@ impl<'a> Json<'a> {
             endless_states: report.endless_states,
             overlooked_states_expected: overlooked(report),
             peak_bytes: report.peak_bytes,
+            walked: report.walked,
             disk_bytes: (report.disk_bytes > 0).then_some(report.disk_bytes),
             seconds: report.seconds,
             command,
@@ -229,7 +233,11 @@ pub(super) fn report(
         Order::Fifo => "FIFO channels",
         Order::Any => "channels in any order",
     };
-    let reduction = if report.reduction { "reduced" } else { "every interleaving" };
+    let reduction = match report.walked {
+        Some(_) => "random walks",
+        None if report.reduction => "reduced",
+        None => "every interleaving",
+    };
     let said = format!(
         "{} · {} · {} · {order} · {} · {reduction}",
         question.name(),
@@ -272,7 +280,10 @@ pub(super) fn report(
     }
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
-        let said = in_words(verdict, question.begun());
+        let said = match report.walked {
+            Some(_) if verdict.counterexample.is_none() => "no violation seen".into(),
+            _ => in_words(verdict, question.begun()),
+        };
         let admission = question.admission();
         let meaning = match verdict.property {
             Property::Exclusion if !admission.is_exclusive() => format!("inside are {admission}"),
@@ -288,6 +299,9 @@ pub(super) fn report(
     if report.verdict(Property::Starvation).is_some() {
         let states = counted_in_thousands(report.endless_states as u64, "state");
         writeln!(out, "requests without end: {states}")?;
+    }
+    if let Some(walked) = &report.walked {
+        writeln!(out, "{}", folded(&walks(walked)))?;
     }
     let overlooked = overlooked(report);
     if overlooked > WORTH_A_WORD {
@@ -383,6 +397,19 @@ fn out_of_memory(report: &Report, max_memory: usize) -> String {
 
 fn ending(question: &Question, report: &Report, max_memory: usize, interrupted: bool) -> String {
     let limit = readable(max_memory);
+    if report.walked.is_some() {
+        return match (report.holds(), report.out_of_memory) {
+            (true, true) => format!(
+                "incomplete: the memory limit of {limit} ended the walks; raise --max-memory or ask for fewer"
+            ),
+            (true, false) => {
+                "incomplete: walks are samples; what they do not show is unknown".into()
+            }
+            (false, _) => {
+                "incomplete: walks are samples; others may be shorter, or violate more".into()
+            }
+        };
+    }
     let undecided = report.verdicts.iter().any(|verdict| verdict.holds.is_none());
     if report.out_of_memory {
         out_of_memory(report, max_memory)
@@ -408,6 +435,20 @@ fn ending(question: &Question, report: &Report, max_memory: usize, interrupted: 
     }
 }
 
+/// How much of the system random walks have seen.
+fn walks(walked: &Walked) -> String {
+    let Walked { walks, cut_short, new_states } = *walked;
+    let cut = match cut_short {
+        0 => String::new(),
+        _ => format!(", {} cut short by --walk-steps", counted_in_thousands(cut_short, "walk")),
+    };
+    format!(
+        "{}{cut}; of the last tenth's steps {} led to a state that no earlier walk had seen",
+        counted_in_thousands(walks, "random walk"),
+        format_args!("{:.1} %", 100.0 * new_states),
+    )
+}
+
 /// What was not judged, and why not.
 fn unjudged(question: &Question, report: &Report) -> Vec<String> {
     let starvation = match question {
@@ -426,6 +467,7 @@ fn unjudged(question: &Question, report: &Report) -> Vec<String> {
         {
             "an idle token never rests"
         }
+        (_, Property::Starvation) if report.walked.is_some() => "no walk goes on for ever",
         (Question::Mutex(_, scenario), Property::Starvation) if scenario.faults.is_none() => {
             match (report.holds(), report.endless_states) {
                 (false, 0) => "something else is violated",
