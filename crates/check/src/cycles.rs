@@ -46,7 +46,7 @@ pub(crate) fn endless_runs(
     let graph = Graph::build(world, most, stop, may_recur)?;
     let round = |is_kept: &dyn Fn(&State) -> bool| {
         let kept: Vec<bool> = (0..graph.len()).map(|v| is_kept(&graph.state(v))).collect();
-        let components = graph.components_within(|v| kept[v]);
+        let components = graph.components(|v| kept[v]);
         components.iter().find_map(|component| fair_round(&graph, component))
     };
     let illegitimate = if world.stabilises { round(&is_illegitimate) } else { None };

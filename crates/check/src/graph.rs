@@ -114,14 +114,9 @@ impl<'a, G: Model> Graph<'a, G> {
         self.edges(v).iter().map(|&(code, to)| (G::of_code(code), to as usize))
     }
 
-    /// The strongly connected components with more than one state, or one that leads to itself
-    /// (Tarjan, without recursion), the nearest first.
-    pub(crate) fn components(&self) -> Vec<Vec<usize>> {
-        self.components_within(|_| true)
-    }
-
-    /// The same of the states that are kept.
-    pub(crate) fn components_within(&self, is_kept: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    /// The strongly connected components of the states that are kept, with more than one state or one that leads to
+    /// itself (Tarjan, without recursion), the nearest first.
+    pub(crate) fn components(&self, is_kept: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         const NEW: usize = usize::MAX;
         let n = self.origins.len();
         let (mut index, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);

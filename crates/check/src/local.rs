@@ -51,11 +51,19 @@ pub(crate) fn trust(whom: usize) -> Event {
     Event::Command(2 + 2 * whom as u8)
 }
 
+/// The number of [`Notice::Drawn`]; smaller ones are enough for the other notices.
+pub(crate) fn drawn(number: u8) -> Event {
+    Event::Command(FIRST_DRAWN + number)
+}
+
+const FIRST_DRAWN: u8 = 64;
+
 impl Numbers for Notice {
     fn of_number(number: u8) -> Self {
         let whom = || NodeId::new(usize::from(number - 1) / 2);
         match number {
             0 => Notice::Call,
+            FIRST_DRAWN.. => Notice::Drawn(u32::from(number - FIRST_DRAWN)),
             odd if odd % 2 == 1 => Notice::Suspect(whom()),
             _ => Notice::Trust(whom()),
         }

@@ -226,6 +226,13 @@ pub enum Step {
         /// Which one.
         nth: usize,
     },
+    /// A node gets the random number for which it has asked.
+    Draw {
+        /// Which node.
+        node: NodeId,
+        /// From 1 on.
+        number: u32,
+    },
     /// One bound passes: whatever is in flight is late now.
     Tick,
 }

@@ -58,7 +58,7 @@ pub(crate) fn starving_run(
     let ever = waits.iter().fold(0, |all, who| all | who);
     let search = Search { world, graph: &graph };
     let endless = set_of(ever).filter_map(|who| {
-        let components = graph.components_within(|v| waits[v] & 1 << who != 0);
+        let components = graph.components(|v| waits[v] & 1 << who != 0);
         components.iter().find_map(|component| search.fair_round(component, who))
     });
     // The shortest of what was found for each node.

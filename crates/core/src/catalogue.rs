@@ -40,7 +40,7 @@ pub struct Entry<C: 'static> {
     pub rules: &'static [&'static str],
     /// Which steps follow which rule, and why: `2 REQUEST | {phase} = waiting; {stamp} {me} < {message.t} {from}; {sent} ∌ REPLY |
     /// {<}, so {me} defers`. That is a rule by its number and what comes in, a kind of message, or `start`, `request`, `release`,
-    /// `call`, `suspect`, `trust`, `expire`; what holds of the step, all of it; and the reason, if the rule does not say it all, in
+    /// `call`, `suspect`, `trust`, `draw`, `expire`; what holds of the step, all of it; and the reason, if the rule does not say it all, in
     /// which `{<}` is the comparison that decided. For each rule the first line that fits a step counts.
     ///
     /// Names in braces stand for values: a variable by its field, as it was before the step, or with `'` after it; `me`,
@@ -85,6 +85,14 @@ impl Info {
     pub fn is_for_clusters(&self) -> bool {
         let is_exclusive = !matches!(self.layout, Layout::Capacity | Layout::ReadWrite);
         self.broken.is_none() && is_exclusive && !self.is_stabilising()
+    }
+}
+
+impl ElectionInfo {
+    /// Whether nodes draw random numbers, so that elections end with probability 1 and not in every run.
+    #[must_use]
+    pub fn is_randomised(&self) -> bool {
+        self.family == Family::Anonymous
     }
 }
 
@@ -183,6 +191,8 @@ pub enum Family {
     Group,
     /// Messages flood a network and come back.
     Wave,
+    /// Nodes have no ids, so chance must tell them apart.
+    Anonymous,
 }
 
 impl fmt::Display for Family {
@@ -196,6 +206,7 @@ impl fmt::Display for Family {
             Family::Ring => "ring",
             Family::Group => "group",
             Family::Wave => "wave",
+            Family::Anonymous => "anonymous",
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A formula as the papers write it, over the symbols of [`Figures`]: `3(N-1)`, `4(N-1)/N`,
-/// `H(N-1)` with `H` the harmonic number, `N²`, `⌈log₂N⌉`. A number before a bracket or a symbol
+/// `H(N-1)` with `H` the harmonic number, `N²`, `⌈log₂N⌉`, `∞` where chance sets no bound. A number before a bracket or a symbol
 /// multiplies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula(pub &'static str);
@@ -178,6 +178,9 @@ impl Parser<'_> {
                 return Ok(round(value));
             }
         }
+        if self.take('∞') {
+            return Ok(f64::INFINITY);
+        }
         if self.take('H') {
             let upto = self.factor()?;
             return Ok((1..=upto as u64).map(|i| 1.0 / i as f64).sum());
@@ -227,6 +230,7 @@ mod tests {
         assert_eq!(value("N²-N-1"), 19.0);
         assert_eq!(value("8N(1+⌈log₂N⌉)"), 160.0);
         assert_eq!(value("⌊log₂(N-1)⌋"), 2.0);
+        assert_eq!(value("∞"), f64::INFINITY);
     }
 
     #[test]

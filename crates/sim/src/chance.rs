@@ -23,6 +23,7 @@ pub(crate) enum Purpose {
     Shuffle,
     Suspicion,
     Usage,
+    Draw,
     Beginning,
 }
 

@@ -151,6 +151,8 @@ pub(crate) struct Standing {
     pub(crate) epoch: Epoch,
     /// Its neighbour towards the leader, where the election builds a tree.
     pub(crate) parent: Option<NodeId>,
+    /// From how many numbers it waits for a random one, if it does.
+    pub(crate) draws: Option<u32>,
 }
 
 impl<P: Election> Driven<Elections> for P {
@@ -159,7 +161,7 @@ impl<P: Election> Driven<Elections> for P {
     }
 
     fn view(&self) -> Standing {
-        Standing { epoch: self.epoch(), parent: self.parent() }
+        Standing { epoch: self.epoch(), parent: self.parent(), draws: self.draws() }
     }
 }
 

@@ -58,6 +58,13 @@ pub enum Deed {
         /// Which node.
         node: NodeId,
     },
+    /// The next random number that a node draws is this one.
+    Draw {
+        /// Which node.
+        node: NodeId,
+        /// Which number, from 1 on.
+        number: u32,
+    },
     /// A node stops and forgets everything, until it is restarted.
     Crash {
         /// Which node.
@@ -119,7 +126,7 @@ impl Deed {
     pub(crate) fn is_fault(&self) -> bool {
         match self {
             Deed::Request { .. } | Deed::Release { .. } | Deed::Call { .. } => false,
-            Deed::Deliver { .. } | Deed::Delay { .. } => false,
+            Deed::Deliver { .. } | Deed::Delay { .. } | Deed::Draw { .. } => false,
             Deed::Crash { .. } | Deed::Restart { .. } | Deed::Pause { .. } => true,
             Deed::Resume { .. } | Deed::Drop { .. } | Deed::Duplicate { .. } => true,
             Deed::Cut { .. } | Deed::Mend => true,
@@ -142,6 +149,7 @@ impl Deed {
             Deed::Request { node }
             | Deed::Release { node }
             | Deed::Call { node }
+            | Deed::Draw { node, .. }
             | Deed::Crash { node }
             | Deed::Restart { node }
             | Deed::Pause { node }
@@ -194,6 +202,17 @@ pub enum Impossible {
     /// Sections are asked for.
     #[error("this is an election, where nobody requests or releases; call instead")]
     NoMutex,
+    /// Nothing is left to chance.
+    #[error("nothing is drawn at random here; itai-rodeh draws")]
+    NoChance,
+    /// No such number is drawn.
+    #[error("{number} is not drawn here: numbers are 1 to {most}")]
+    NotToDraw {
+        /// Which one.
+        number: u32,
+        /// The highest that is.
+        most: usize,
+    },
     /// The run is over before.
     #[error("it comes after {after} records, but the run ends after {records}")]
     Never {

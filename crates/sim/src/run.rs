@@ -517,6 +517,7 @@ impl<const W: usize> World for Sections<'_, W> {
                 self.leave(nodes, node);
                 Ok(())
             }
+            Deed::Draw { .. } => Err(Impossible::NoChance),
             _ => Err(Impossible::NoElection),
         }
     }

@@ -149,6 +149,9 @@ fn folded_to(line: &str, width: usize) -> String {
 
 /// A number as short as it can be said.
 pub(crate) fn number(value: f64) -> String {
+    if value == f64::INFINITY {
+        return "∞".into();
+    }
     let rounded = (value * 1000.0).round() / 1000.0;
     rounded.to_string()
 }

@@ -155,7 +155,11 @@ node: number, } | { "do": "release",
 /** Which one. */
 node: number, } | { "do": "call",
 /** Which one. */
-node: number, } | { "do": "crash",
+node: number, } | { "do": "draw",
+/** Which one. */
+node: number,
+/** Which number, from 1 on. */
+number: number, } | { "do": "crash",
 /** Which one. */
 node: number, } | { "do": "restart",
 /** Which one. */
@@ -217,7 +221,11 @@ node: number, } | { "do": "release",
 /** Which one. */
 node: number, } | { "do": "call",
 /** Which one. */
-node: number, } | { "do": "crash",
+node: number, } | { "do": "draw",
+/** Which one. */
+node: number,
+/** Which number, from 1 on. */
+number: number, } | { "do": "crash",
 /** Which one. */
 node: number, } | { "do": "restart",
 /** Which one. */
@@ -305,7 +313,7 @@ from: number,
 records: Array<RunRecord>, };
 
 /** What can happen: inputs, then effects. */
-export type RecordKind = "request" | "release" | "deliver" | "crash" | "restart" | "pause" | "resume" | "lose" | "duplicate" | "call" | "suspect" | "trust" | "expire" | "send" | "enter" | "arm" | "disarm" | "elect" | "refuse" | "violation";
+export type RecordKind = "request" | "release" | "deliver" | "crash" | "restart" | "pause" | "resume" | "lose" | "duplicate" | "call" | "suspect" | "trust" | "draw" | "expire" | "send" | "enter" | "arm" | "disarm" | "elect" | "refuse" | "violation";
 
 /** All has been told. */
 export type RunEnd = {
@@ -348,6 +356,8 @@ phases: Array<Phase>,
 may_act: boolean,
 /** Whether sections end by hand. */
 holds: boolean,
+/** The highest random number that nodes draw; 0 where nothing is drawn. */
+draws: number,
 /** What a hand has done. */
 acts: Array<Act>,
 /** When the network is cut, as planned before the run. */
@@ -398,6 +408,8 @@ payload?: string,
 fence?: number,
 /** Who is suspected or trusted. */
 whom?: number,
+/** Which number is drawn. */
+number?: number,
 /** Who leads. */
 leader?: number,
 /** Since which election. */
@@ -804,6 +816,15 @@ no_reduction?: boolean,
 /** Decide every property instead of ending at the first violation */
 keep_going?: boolean,
 /**
+ * Instead of a search take so many random walks: for what no search finishes. They find violations,
+ * and never say that something holds
+ */
+walks?: number,
+/** With --walks: how many steps each has at most [default: 1000] */
+walk_steps?: number,
+/** With --walks: what decides them [default: 1] */
+seed?: number,
+/**
  * Keep in this folder what does not fit into --max-memory: a new folder, or an empty one. The search
  * can be stopped (Ctrl-C) or killed and continued with --resume
  */
@@ -937,8 +958,8 @@ text: string,
 low: number,
 /** So much as a rule. */
 typical: number | null,
-/** At most so much. */
-high: number, };
+/** At most so much; in JSON `null` where chance sets no bound. */
+high: number | null, };
 
 /** A claim over N, to be drawn as a line. */
 export type CompareCurve = {
@@ -1035,8 +1056,8 @@ nodes: number,
 low: number,
 /** So much as a rule. */
 typical: number | null,
-/** At most so much. */
-high: number, };
+/** At most so much; in JSON `null` where chance sets no bound. */
+high: number | null, };
 
 /** The mean of a figure over independent runs, with the half-width of its 95 % confidence interval. */
 export type Estimate = {

@@ -75,8 +75,8 @@ pub(super) fn judge(
     Ok(report)
 }
 
-/// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever
-/// has to happen happens: it is fair. `Err` if there are more than `most` states, or the search is
+/// A run that never ends, whatever is drawn in it: the moves, and from which one on they repeat. Time passes in it,
+/// so whatever has to happen happens: it is fair. `Err` if there are more than `most` states, or the search is
 /// stopped.
 pub(super) fn endless_run(
     world: &World,
@@ -85,10 +85,11 @@ pub(super) fn endless_run(
 ) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {
     // What is done once, or so many times, is not done for ever.
     let may_recur = |_: &State, step: Move| {
-        matches!(step, Move::Deliver(_) | Move::Expire { .. } | Move::Tell { .. } | Move::Tick)
+        use Move::{Deliver, Draw, Expire, Tell, Tick};
+        matches!(step, Deliver(_) | Expire { .. } | Tell { .. } | Tick | Draw { .. })
     };
     let graph = Graph::build(world, most, stop, may_recur)?;
-    Ok(graph.components().iter().find_map(|component| {
+    Ok(inescapable(&graph).iter().find_map(|component| {
         let members = rustc_hash::FxHashSet::from_iter(component.iter().copied());
         let inside = |v: usize| members.contains(&v);
         let ticks = |&v: &usize| graph.moves(v).any(|(step, to)| step == Move::Tick && inside(to));
@@ -102,4 +103,26 @@ pub(super) fn endless_run(
         }
         Some((moves, begins))
     }))
+}
+
+/// The sets of states, each reachable from each other, in which a run can stay whatever is drawn: the maximal end components
+/// of the Markov decision process. Who delivers what when can be chosen, a number cannot: a set that some draw leaves is
+/// left with probability 1 by a run that draws there again and again, so states with such a draw belong to none.
+fn inescapable(graph: &Graph<'_, World>) -> Vec<Vec<usize>> {
+    let draws = |v: usize| graph.moves(v).any(|(step, _)| matches!(step, Move::Draw { .. }));
+    let drawing: Vec<usize> = (0..graph.len()).filter(|&v| draws(v)).collect();
+    let mut left = rustc_hash::FxHashSet::default();
+    loop {
+        let components = graph.components(|v| !left.contains(&v));
+        let mut set_of = vec![usize::MAX; graph.len()];
+        for (number, component) in components.iter().enumerate() {
+            component.iter().for_each(|&v| set_of[v] = number);
+        }
+        let leaves = |v: usize| graph.moves(v).any(|(_, to)| set_of[to] != set_of[v]);
+        let before = left.len();
+        left.extend(drawing.iter().copied().filter(|&v| set_of[v] != usize::MAX && leaves(v)));
+        if left.len() == before {
+            return components;
+        }
+    }
 }

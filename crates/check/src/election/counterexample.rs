@@ -76,6 +76,9 @@ impl Retracer<'_> {
             }
             Move::Crash(node) => Step::Crash(self.acts(node)),
             Move::Restart(node) => Step::Restart(self.acts(node)),
+            Move::Draw { node, number } => {
+                Step::Draw { node: self.acts(node), number: number.into() }
+            }
         };
         self.world.take(&mut self.memory, &mut self.state, step);
         self.note_changes();

@@ -101,6 +101,8 @@ pub(super) struct Facts {
     pub(super) alarms: u8,
     /// Which of them are due.
     pub(super) due: u32,
+    /// From how many numbers it waits for a random one; 0 if it does not.
+    pub(super) draws: u8,
     pub(super) epoch: Epoch,
 }
 
@@ -122,6 +124,7 @@ impl<P: Election> Candidates for NodeTable<P> {
         let say = |local: &LocalState<P>| Facts {
             alarms: local.armed.len() as u8,
             due: due(&local.armed),
+            draws: local.node.draws().unwrap_or(0) as u8,
             epoch: local.node.epoch(),
         };
         self.describe(say, known);

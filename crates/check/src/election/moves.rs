@@ -19,6 +19,10 @@ impl World {
         if self.is_endless(memory, state) || state.hurry > ElectionScenario::MOST_HURRY {
             return Enabled::More;
         }
+        if let Some((node, most)) = self.draws(memory, state) {
+            moves.extend((1..=most).map(|number| Move::Draw { node, number }));
+            return Enabled::More;
+        }
         let sites = state.sites[..self.nodes].iter().enumerate();
         moves.extend(sites.filter(|(_, site)| site.may_call).map(|(i, _)| Move::Call(i as u8)));
         let calls = moves.len();
@@ -40,6 +44,16 @@ impl World {
         };
         self.faults(state, moves);
         enabled
+    }
+
+    /// Who waits for a random number, and from how many: it gets one before anything else happens, for nobody else can see
+    /// when it is drawn.
+    fn draws(&self, memory: &mut Memory<'_>, state: &State) -> Option<(u8, u8)> {
+        let mut up = state.sites[..self.nodes].iter().enumerate().filter(|(_, site)| site.up);
+        up.find_map(|(node, site)| match memory.facts(site.local).draws {
+            0 => None,
+            most => Some((node as u8, most)),
+        })
     }
 
     /// The messages that can arrive next, with their places.

@@ -245,6 +245,11 @@ pub(crate) enum Move {
     Duplicate(u16),
     Crash(u8),
     Restart(u8),
+    /// A node gets the random number for which it waits.
+    Draw {
+        node: u8,
+        number: u8,
+    },
 }
 
 impl Move {
@@ -262,6 +267,7 @@ impl Move {
             Move::Duplicate(place) => 7 << 12 | place,
             Move::Crash(node) => 8 << 12 | u16::from(node),
             Move::Restart(node) => 9 << 12 | u16::from(node),
+            Move::Draw { node, number } => 10 << 12 | pair(node, number),
         }
     }
 
@@ -277,7 +283,8 @@ impl Move {
             6 => Move::Lose(place),
             7 => Move::Duplicate(place),
             8 => Move::Crash(node),
-            _ => Move::Restart(node),
+            9 => Move::Restart(node),
+            _ => Move::Draw { node, number: other },
         }
     }
 }

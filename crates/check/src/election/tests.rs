@@ -1,5 +1,5 @@
-//! Worlds of a small protocol made for the purpose: alarms that ring when they should, and elections that
-//! never end.
+//! Worlds of small protocols made for the purpose: alarms that ring when they should, elections that never end, and
+//! chance.
 
 use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::{ElectionInfo, Order};
@@ -162,4 +162,104 @@ fn a_crash_may_fall_into_a_broadcast() {
         report.transitions
     };
     assert!(losses(0) > 0 && losses(1) > 0);
+}
+
+/// Throws a coin until it has guessed it. Which of two alarms rings first is the guess; it is made before the throw, or by
+/// whoever has seen the coin.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Gambler {
+    guesses_first: bool,
+    guess: Option<u32>,
+    coin: Option<u32>,
+    throws: bool,
+    epoch: Epoch,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Never {}
+
+impl Message for Never {
+    const KINDS: &'static [&'static str] = &[];
+
+    fn kind(&self) -> usize {
+        match *self {}
+    }
+}
+
+impl Gambler {
+    fn play(&mut self, out: &mut Outbox<Self>) {
+        let guesses = self.guess.is_none() && (self.guesses_first || self.coin.is_some());
+        if guesses {
+            [1, 2].iter().for_each(|&side| out.arm(side, 1));
+        } else if self.coin.is_none() {
+            self.throws = true;
+        } else if self.guess != self.coin {
+            (self.guess, self.coin) = (None, None);
+            self.play(out);
+        }
+    }
+}
+
+impl Protocol for Gambler {
+    type Command = Notice;
+    type Message = Never;
+    type Timer = u32;
+    type Event = Elected;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Command(Notice::Call) => {}
+            Input::Command(Notice::Drawn(side)) => (self.coin, self.throws) = (Some(side), false),
+            Input::Expire(side) => {
+                out.disarm(3 - side);
+                self.guess = Some(side);
+            }
+            _ => return Ok(()),
+        }
+        self.play(out);
+        Ok(())
+    }
+}
+
+impl Election for Gambler {
+    const VARIANTS: &'static [ElectionInfo] = &[];
+
+    fn build(name: &str, _: &Setup) -> Result<Vec<Self>, SetupError> {
+        Err(SetupError::UnknownName(name.into()))
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    fn recovered(&self) -> Self {
+        self.clone()
+    }
+
+    fn draws(&self) -> Option<u32> {
+        self.throws.then_some(2)
+    }
+}
+
+fn gamble(guesses_first: bool) -> Report {
+    let scenario = ElectionScenario {
+        initiators: vec![NodeId::new(0)],
+        ..ElectionScenario::new(Setup::new(2).unwrap(), Order::Fifo)
+    };
+    let judged = Properties::from_iter(Property::ELECTION.iter().copied());
+    let node =
+        Gambler { guesses_first, guess: None, coin: None, throws: false, epoch: Epoch::FIRST };
+    search(&World::of_nodes(Box::new(NodeTable::new(vec![node; 2])), &scenario, judged, false))
+}
+
+/// A guess may be wrong again and again, but not for ever, unless it is made by somebody who has seen the coin.
+#[test]
+fn chance_cannot_be_prevented_but_can_be_evaded() {
+    let fair = gamble(true);
+    assert!(fair.complete && fair.holds(), "{:?}", fair.violation());
+    let evaded = gamble(false);
+    assert_eq!(violated(&evaded), [Property::Termination]);
+    let found = evaded.verdict(Property::Termination).unwrap().counterexample.as_ref().unwrap();
+    let thrown = found.steps.iter().filter(|step| matches!(step, crate::Step::Draw { .. }));
+    assert!(found.cycle.is_some() && thrown.count() > 0, "{found:?}");
 }

@@ -15,7 +15,7 @@ use super::memory::{Candidates, JudgeEvent, Judges, Memory};
 use super::scenario::ElectionScenario;
 use super::state::{Budget, Move, NOBODY, Packet, Site, State};
 use crate::flight;
-use crate::local::{Action, CALL, Event, MessageId, NodeTable, suspect, trust};
+use crate::local::{Action, CALL, Event, MessageId, NodeTable, drawn, suspect, trust};
 use crate::model::{Enabled, Model, mix};
 use crate::property::{Properties, Property};
 use crate::scenario::ScenarioError;
@@ -469,6 +469,9 @@ impl Model for World {
             }
             Move::Crash(node) => self.crash(memory, state, node.into()),
             Move::Restart(node) => self.restart(memory, state, node.into(), &mut found),
+            Move::Draw { node, number } => {
+                self.give(memory, state, node.into(), drawn(number), &mut found);
+            }
         }
         found.and(self.judged)
     }

@@ -72,9 +72,16 @@ fn each_part_of_a_network_elects_its_own_leader() {
 /// Everybody may call at once, and nothing goes wrong.
 #[test]
 fn three_nodes_that_all_call() {
-    for name in
-        ["bully", "ring", "chang-roberts", "peterson", "franklin", "invitation", "spanning-tree"]
-    {
+    for name in [
+        "bully",
+        "ring",
+        "chang-roberts",
+        "peterson",
+        "franklin",
+        "itai-rodeh",
+        "invitation",
+        "spanning-tree",
+    ] {
         prove(name, &scenario(3, 3, Order::Fifo, ElectionFaults::default()));
     }
 }
@@ -108,7 +115,9 @@ fn four_nodes_of_which_one_crashes() {
         prove(name, &scenario(4, 1, Order::Fifo, crash()));
     }
     prove("chang-roberts", &scenario(4, 1, Order::Any, crash()));
-    for name in ["bully", "hirschberg-sinclair", "franklin", "invitation", "spanning-tree"] {
+    for name in
+        ["bully", "hirschberg-sinclair", "franklin", "itai-rodeh", "invitation", "spanning-tree"]
+    {
         prove(name, &scenario(4, 0, Order::Fifo, crash()));
     }
     for initiator in [1, 2, 3] {
@@ -181,4 +190,24 @@ fn threads_do_not_matter() {
     let alone = run(1);
     assert!(alone.3.iter().any(Option::is_some));
     assert_eq!(run(3), alone);
+}
+
+/// Two who take each other for dead both lead in one round: without ids nothing tells their rounds apart.
+#[test]
+fn an_anonymous_ring_needs_detectors_that_are_right() {
+    let faults = ElectionFaults { suspicions: 2, ..ElectionFaults::default() };
+    let report = explore("itai-rodeh", &scenario(2, 2, Order::Fifo, faults));
+    let found = report.verdict(Property::Agreement).unwrap().counterexample.as_ref().unwrap();
+    assert_eq!(found.steps.len(), 3, "P1 suspects its leader and calls at once: {found:?}");
+}
+
+/// A tie can follow a tie, so some runs never end; but no schedule brings that about on its own. If the tied do not draw
+/// again, one does.
+#[test]
+fn ties_are_left_to_chance() {
+    let all_call = scenario(2, 2, Order::Fifo, ElectionFaults::default());
+    prove("itai-rodeh", &all_call);
+    let report = explore("itai-rodeh-same-number", &all_call);
+    let found = report.verdict(Property::Termination).unwrap().counterexample.as_ref().unwrap();
+    assert!(found.cycle.is_some(), "they send the same numbers again and again: {found:?}");
 }

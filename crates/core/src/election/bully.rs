@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
+use super::{
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
@@ -189,6 +191,7 @@ impl Protocol for Bully {
             }
             // Its own timeouts are its detector.
             Input::Command(Notice::Suspect(_) | Notice::Trust(_)) => Ok(()),
+            Input::Command(Notice::Drawn(_)) => Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 known_peer(from, self.me, self.n as usize)?;
                 let (Msg::Election(epoch) | Msg::Ok(epoch) | Msg::Coordinator(epoch)) = message;

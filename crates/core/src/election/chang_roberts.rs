@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -213,6 +213,7 @@ impl Protocol for ChangRoberts {
                     self.begin_next(out);
                 }
             }
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Election(epoch) | Msg::Elected(epoch)) = message;

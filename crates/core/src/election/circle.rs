@@ -119,6 +119,18 @@ impl Circle {
         met.copied().filter(|&node| !self.suspects(node))
     }
 
+    /// How many places before this one a node of the ring stands.
+    pub(crate) fn places_before(&self, node: NodeId) -> usize {
+        let ahead = self.others.iter().position(|&other| other == node);
+        ahead.map_or(0, |place| self.others.len() - place)
+    }
+
+    /// The node so many places before this one; the node itself after a whole round.
+    pub(crate) fn before(&self, places: usize) -> NodeId {
+        let ahead = self.others.len().checked_sub(places).filter(|_| places > 0);
+        ahead.map_or(self.me, |place| self.others[place])
+    }
+
     /// The next live node that way, if another one lives.
     pub(crate) fn neighbour(&self, way: Way) -> Option<NodeId> {
         self.onward(way, self.me)
@@ -150,5 +162,7 @@ mod tests {
         assert_eq!(next(&circle), [Some(d), Some(d)]);
         assert!(!circle.trust(b), "P4 stands between");
         assert_eq!(next(&circle.recovered()), [Some(c), Some(b)]);
+        assert_eq!([b, d, c].map(|node| circle.places_before(node)), [1, 2, 3]);
+        assert_eq!([0, 1, 2, 3, 4].map(|places| circle.before(places)), [a, b, d, c, a]);
     }
 }

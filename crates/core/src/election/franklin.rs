@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -27,7 +27,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     title: "Franklin's election",
     paper: "R. Franklin: On an improved algorithm for decentralized extrema finding in circular configurations of processors, Communications of the ACM 25(5), 1982",
     family: Family::Ring,
-    channel: Order::Fifo,
+    channel: Order::Any,
     layout: Layout::Ring,
     memory: Formula("4N²+250N"),
     claims: Claims {
@@ -118,7 +118,10 @@ const SOUND: ElectionInfo = ElectionInfo {
          phase, in which its id goes round both ways: 2N. With ELECTED that makes 2N⌊log₂N⌋+3N at most, and some \
          order of the ring needs as many for every N. Nothing depends on who calls: the first message wakes everybody.",
         "A neighbour may be a phase ahead: it has beaten this node, and its next id comes before that from the other \
-         side. So ids wait in a queue for each side. FIFO channels are needed, as there are no phase numbers.",
+         side. So ids wait in a queue for each side.",
+        "Messages have no phase numbers, and yet need no FIFO channels: every link carries one id each way in every phase, so \
+         nobody waits for one that does not come, and the highest candidate is never beaten, in whatever order ids come. An id \
+         that was overtaken can keep a candidate for a phase longer, so the bound on messages holds on FIFO channels.",
         "The first six rules are the paper's. The others are about crashes, of which it knows none; without crashes they \
          cost no message.",
     ],
@@ -217,6 +220,7 @@ impl Protocol for Franklin {
                     self.begin_next(out);
                 }
             }
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Id { epoch, .. } | Msg::Elected(epoch)) = message;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
+use super::{
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
@@ -202,6 +204,7 @@ impl Protocol for Invitation {
             Input::Command(Notice::Call) => self.on_call(out),
             Input::Command(Notice::Suspect(node)) => self.on_suspect(node, out),
             Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.check(from, &message)?;
                 match message {

@@ -27,7 +27,12 @@ pub enum Notice {
     Suspect(NodeId),
     /// By its failure detector: that node, suspected before, is alive after all.
     Trust(NodeId),
+    /// By its driver: the random number that it has asked for by [`Election::draws`], from 1 on.
+    Drawn(u32),
 }
+
+/// Why a node that never draws does not take a random number.
+pub(crate) const NOT_DRAWN: Refused = Refused::Unexpected("no random number was asked for");
 
 /// Names one election. A later one has a higher epoch; whoever begins one puts its own id into it,
 /// so that two nodes never begin the same.
@@ -87,7 +92,7 @@ pub struct Elected {
 /// leader. A node is told `Suspect` and `Trust` by its failure detector only when that changes. An
 /// initiator that suspects the leader it names is given `Call`, then and whenever else its application
 /// wants an election. A node that comes back after a crash is [`Election::recovered`], then given
-/// `Start` and `Call`.
+/// `Start` and `Call`. A node that [`Election::draws`] after an input is given `Drawn` next, before anything else.
 pub trait Election: Protocol<Command = Notice, Event = Elected> {
     /// What is known of the algorithm, and of each broken variant of it.
     const VARIANTS: &'static [ElectionInfo];
@@ -105,6 +110,13 @@ pub trait Election: Protocol<Command = Notice, Event = Elected> {
     /// stable storage, which is the epoch and nothing else.
     #[must_use]
     fn recovered(&self) -> Self;
+
+    /// If it waits for a random number: the highest of those to draw from, which begin at 1 and are all as likely; at most the
+    /// number of nodes. Chance is an input, so a node stays a function of its inputs, and its driver decides where numbers
+    /// come from.
+    fn draws(&self) -> Option<u32> {
+        None
+    }
 
     /// Its neighbour towards the leader, where the election builds a tree.
     fn parent(&self) -> Option<NodeId> {
@@ -151,6 +163,7 @@ algorithms! {
     hirschberg_sinclair::HirschbergSinclair,
     peterson::Peterson,
     franklin::Franklin,
+    itai_rodeh::ItaiRodeh,
     invitation::Invitation,
     spanning_tree::SpanningTree,
 }

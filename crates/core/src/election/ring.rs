@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
+use super::{
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
@@ -199,6 +201,7 @@ impl Protocol for Ring {
                     self.begin(out);
                 }
             }
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Election { epoch, .. } | Msg::Coordinator { epoch, .. }) = message;

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
+use super::{
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
@@ -194,6 +196,7 @@ impl Protocol for SpanningTree {
             }
             Input::Command(Notice::Suspect(node)) => self.on_suspect(node, out),
             Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.check(from, &message)?;
                 match message {

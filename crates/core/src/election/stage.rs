@@ -19,6 +19,8 @@ pub(crate) struct Stage<P: Election> {
     armed: Vec<Vec<(P::Timer, u32)>>,
     named: Vec<Option<Elected>>,
     sent: Vec<&'static str>,
+    /// The random numbers that each node will draw.
+    pub(crate) chance: Vec<VecDeque<u32>>,
     time: u32,
 }
 
@@ -34,6 +36,7 @@ impl<P: Election> Stage<P> {
             armed: vec![Vec::new(); n],
             named: vec![None; n],
             sent: Vec::new(),
+            chance: vec![VecDeque::new(); n],
             time: 0,
         };
         for node in 0..n {
@@ -67,6 +70,11 @@ impl<P: Election> Stage<P> {
                 }
                 Effect::Disarm(timer) => self.armed[node].retain(|(armed, _)| *armed != timer),
             }
+        }
+        if let Some(most) = self.nodes[node].draws().filter(|_| result.is_ok()) {
+            let drawn = self.chance[node].pop_front().expect("a number was laid ready");
+            assert!((1..=most).contains(&drawn));
+            return self.step(node, Input::Command(Notice::Drawn(drawn)));
         }
         result
     }

@@ -307,6 +307,7 @@ impl<P: Election> Storm<P> {
                     self.suspicion(node, other);
                 }
             }
+            Notice::Drawn(_) => unreachable!("numbers are drawn at once"),
             Notice::Trust(other) => {
                 if self.up[other.index()] && self.suspected[node].remove(other) {
                     self.step(node, Input::Command(notice));
@@ -414,6 +415,10 @@ impl<P: Election> Storm<P> {
         self.judge.reached(self.nodes[node].epoch());
         for effect in out.drain().collect::<Vec<_>>() {
             self.effect(node, effect);
+        }
+        if let Some(most) = self.nodes[node].draws() {
+            let drawn = 1 + self.chance.below(u64::from(most)) as u32;
+            self.step(node, Input::Command(Notice::Drawn(drawn)));
         }
     }
 

@@ -25,7 +25,7 @@ use arbiter::{Arbiter, Say};
 const SOUND: Info = Info {
     name: "cao-singhal",
     title: "Cao–Singhal",
-    paper: "G. Cao, M. Singhal: A delay-optimal quorum-based mutual exclusion algorithm for distributed systems. IEEE TPDS 12(12), 2001",
+    paper: "G. Cao, M. Singhal: A delay-optimal quorum-based mutual exclusion algorithm for distributed systems. IEEE TPDS 12(12), 2001. The rules are as described in secondary sources",
     family: Family::Quorum,
     channel: Order::Any,
     layout: Layout::Quorums,

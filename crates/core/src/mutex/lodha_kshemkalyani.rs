@@ -17,7 +17,7 @@ use crate::{
 const SOUND: Info = Info {
     name: "lodha-kshemkalyani",
     title: "Lodha–Kshemkalyani (repaired)",
-    paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000. Repaired here",
+    paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000. The rules are as described in secondary sources, and repaired here",
     family: Family::Permission,
     channel: Order::Fifo,
     layout: Layout::None,
@@ -97,8 +97,8 @@ const SOUND: Info = Info {
         Variable::new("deferred", "deferred", "who gets its REPLY at the exit"),
     ],
     notes: &[
-        "The published rules deadlock with three nodes that ask once, on FIFO channels \
-         (`lodha-kshemkalyani-2000`): a REQUEST that arrives after its sender was served and a later FLUSH \
+        "The rules as secondary sources describe them, with which the paper itself was not compared, deadlock with \
+         three nodes that ask once, on FIFO channels (`lodha-kshemkalyani-2000`): a REQUEST that arrives after its sender was served and a later FLUSH \
          has come is queued, and nobody will ever take it out. The repair remembers what was served.",
         "They deadlock in another way, too (`lodha-kshemkalyani-bare-request`): where a REQUEST takes the place \
          of a REPLY, nobody tells what the REPLY would have told, that its sender was served. In the repair \
@@ -112,7 +112,7 @@ const SOUND: Info = Info {
          the first round, and it costs what Ricart–Agrawala's algorithm does.",
         "Needs FIFO channels: a REQUEST that overtakes a REPLY of its sender looks concurrent, but its \
          sender waits for a REPLY.",
-        "REPLY and FLUSH carry the clock, too, which the paper does not ask for: without it \
+        "REPLY and FLUSH carry the clock, too, which those rules do not ask for: without it \
          requests are served by their stamps, but stamps do not follow happened-before.",
         "Survives no crash: everybody's answer is needed.",
     ],
@@ -395,8 +395,8 @@ impl Mutex for LodhaKshemkalyani {
         SOUND,
         Info {
             name: "lodha-kshemkalyani-2000",
-            title: "Lodha–Kshemkalyani (as published)",
-            paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000",
+            title: "Lodha–Kshemkalyani (without the repair)",
+            paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000. The rules are as described in secondary sources",
             rules: &[
                 "Request: stamp the wish with the own clock, once, put it alone into the queue LRQ and send \
                  REQUEST(t) to all others; nobody has answered, RV[j] = 0.",
@@ -432,7 +432,7 @@ impl Mutex for LodhaKshemkalyani {
         Info {
             name: "lodha-kshemkalyani-bare-request",
             broken: Some(Broken {
-                flaw: "as published, a REQUEST that takes the place of a REPLY does not tell what was served",
+                flaw: "without the repair, a REQUEST that takes the place of a REPLY does not tell what was served",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --latency uniform:0.1..5 --section 0.1 --think exp:1",
                 refuted_by: "-n 3 --requests 1,1,2",
@@ -442,7 +442,7 @@ impl Mutex for LodhaKshemkalyani {
         Info {
             name: "lodha-kshemkalyani-flush-answers",
             broken: Some(Broken {
-                flaw: "as published, a FLUSH is an answer, also when it comes in the next wait of its receiver",
+                flaw: "without the repair, a FLUSH is an answer, also when it comes in the next wait of its receiver",
                 breaks: Breaks::Safety,
                 shown_by: "-n 3 --latency exp:1 --section exp:1 --think exp:1",
                 refuted_by: "-n 3 --requests 2,1,2",

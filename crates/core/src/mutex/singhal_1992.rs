@@ -18,7 +18,7 @@ use crate::{
 const SOUND: Info = Info {
     name: "singhal-1992",
     title: "Singhal (dynamic information structure)",
-    paper: "M. Singhal: A dynamic information-structure mutual exclusion algorithm for distributed systems. IEEE TPDS 3(1), 1992",
+    paper: "M. Singhal: A dynamic information-structure mutual exclusion algorithm for distributed systems. IEEE TPDS 3(1), 1992. The rules are as described in secondary sources",
     family: Family::Permission,
     channel: Order::Any,
     layout: Layout::None,
@@ -106,7 +106,7 @@ const SOUND: Info = Info {
         "Stamps do not order its entries: whose R is empty enters before an older REQUEST comes.",
         "Survives no crash of a node that is in somebody's R.",
         "A node that waits and yields must ask the one that it yields to, with the stamp of its request \
-         and not with its clock, as the paper's listing may be read.",
+         and not with its clock, as descriptions of the rules may be read.",
     ],
     broken: None,
 };

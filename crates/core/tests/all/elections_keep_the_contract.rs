@@ -192,6 +192,7 @@ impl<P: Election> System<'_, P> {
             10 => self.old_letter(chance).map(|(from, _, message)| (from, node, message)),
             11 | 12 => self.garbage(chance).map(|message| (self.anybody(chance), node, message)),
             13 | 14 => self.bent_letter(chance),
+            15 => return self.tell(node, Notice::Drawn(chance.below(5) as u32)),
             _ => self.next_letter(chance),
         };
         if let Some((from, to, message)) = letter {
@@ -319,6 +320,12 @@ impl<P: Election> System<'_, P> {
         );
         for effect in effects {
             self.effect(node, effect);
+        }
+        if let Some(most) = self.nodes[node.index()].draws() {
+            let drawn = 1 + self.story.len() as u32 % most;
+            let taken = self.step(node, Input::Command(Notice::Drawn(drawn)));
+            assert_eq!(taken, Ok(()), "a number that was asked for\n{}", self.report());
+            assert_eq!(self.nodes[node.index()].draws(), None, "it has it\n{}", self.report());
         }
         result
     }

@@ -8,6 +8,7 @@ use skeptron_core::{NodeId, NodeSet, Refused};
 use super::detection::Detection;
 use super::judge::{Quiet, Tally};
 use super::{Outcome, Scenario};
+use crate::chance::{Chance, Purpose};
 use crate::driver::{Elections, Standing};
 use crate::engine::{Control, Happening, Mixing, Plan, World};
 use crate::environment::{Environment, MOST_VIOLATIONS};
@@ -66,6 +67,10 @@ pub(super) struct Member {
     pub(super) suspects: NodeSet,
     /// What it shows of itself.
     pub(super) standing: Standing,
+    /// From which its random numbers come.
+    chance: Chance,
+    /// Its next random number, where a hand has chosen it.
+    chosen: Option<u32>,
 }
 
 /// Applications that want a leader, their failure detectors, and who judges and measures the election.
@@ -100,7 +105,9 @@ impl<'a> Voters<'a> {
             leader: Some(NodeId::new(n - 1)),
             since: None,
             suspects: NodeSet::default(),
-            standing: Standing { epoch: Epoch::FIRST, parent: None },
+            standing: Standing { epoch: Epoch::FIRST, parent: None, draws: None },
+            chance: Chance::of_node(*seed, Purpose::Draw, node.index() as u64),
+            chosen: None,
         };
         Voters {
             info,
@@ -137,7 +144,19 @@ impl<'a> Voters<'a> {
         notice: Notice,
     ) -> bool {
         nodes.command(self, node, notice);
+        self.draw(nodes, node);
         std::mem::take(&mut self.named)
+    }
+
+    /// Gives a node the random number for which it waits.
+    fn draw(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        while let Some(most) = self.members[node.index()].standing.draws {
+            let member = &mut self.members[node.index()];
+            let by_hand = member.chosen.take();
+            let number = by_hand.unwrap_or_else(|| 1 + member.chance.below(u64::from(most)) as u32);
+            self.env.record(node, || What::Draw { number });
+            nodes.command(self, node, Notice::Drawn(number));
+        }
     }
 
     /// Whether `node` is an initiator that suspects its leader.
@@ -261,6 +280,7 @@ impl World for Voters<'_> {
 
     /// An initiator that suspects the leader that it names calls at once.
     fn given(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        self.draw(nodes, node);
         if std::mem::take(&mut self.named) && self.doubts_its_leader(node) {
             self.call(nodes, node);
         }
@@ -301,9 +321,18 @@ impl World for Voters<'_> {
     }
 
     fn command(&mut self, nodes: &mut dyn Control<Self>, deed: &Deed) -> Result<(), Impossible> {
-        let Deed::Call { node } = *deed else { return Err(Impossible::NoMutex) };
-        self.disturb();
-        self.call(nodes, node);
+        match *deed {
+            Deed::Call { node } => {
+                self.disturb();
+                self.call(nodes, node);
+            }
+            Deed::Draw { .. } if !self.info.is_randomised() => return Err(Impossible::NoChance),
+            Deed::Draw { number, .. } if !(1..=self.members.len()).contains(&(number as usize)) => {
+                return Err(Impossible::NotToDraw { number, most: self.members.len() });
+            }
+            Deed::Draw { node, number } => self.members[node.index()].chosen = Some(number),
+            _ => return Err(Impossible::NoMutex),
+        }
         Ok(())
     }
 

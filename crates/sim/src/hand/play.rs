@@ -106,7 +106,10 @@ fn perform<W: World>(
     let env = world.environment();
     env.may_turn(deed)?;
     match *deed {
-        Deed::Request { node } | Deed::Release { node } | Deed::Call { node } => {
+        Deed::Request { node }
+        | Deed::Release { node }
+        | Deed::Call { node }
+        | Deed::Draw { node, .. } => {
             env.awake(node)?;
             return world.command(nodes, deed);
         }

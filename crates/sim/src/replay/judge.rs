@@ -184,6 +184,7 @@ impl Judge for LeaderJudge {
             What::Call => Some(Notice::Call),
             What::Suspect { whom } => Some(Notice::Suspect(whom)),
             What::Trust { whom } => Some(Notice::Trust(whom)),
+            What::Draw { number } => Some(Notice::Drawn(number)),
             _ => None,
         }
     }

@@ -86,6 +86,7 @@ pub(super) fn write(
             | What::Call
             | What::Suspect { .. }
             | What::Trust { .. }
+            | What::Draw { .. }
             | What::Expire { .. }
             | What::Elect { .. }
             | What::Refuse { .. }

@@ -173,6 +173,11 @@ pub enum What {
         /// Which one.
         whom: NodeId,
     },
+    /// Input: the random number for which the node has asked.
+    Draw {
+        /// From 1 on.
+        number: u32,
+    },
     /// Input: an alarm rings.
     Expire {
         /// Which one.
@@ -236,7 +241,8 @@ impl What {
             What::Request | What::Release | What::Deliver { .. } | What::Call => true,
             What::Crash | What::Restart | What::Pause | What::Resume => true,
             What::Lose { .. } | What::Duplicate { .. } => true,
-            What::Suspect { .. } | What::Trust { .. } | What::Expire { .. } => true,
+            What::Suspect { .. } | What::Trust { .. } => true,
+            What::Draw { .. } | What::Expire { .. } => true,
             What::Send { .. } | What::Enter { .. } | What::Refuse { .. } => false,
             What::Arm { .. } | What::Disarm { .. } | What::Elect { .. } => false,
             What::Violation { .. } => false,

@@ -55,6 +55,7 @@ pub fn words(what: &What, ends: impl Fn(u64) -> Option<(NodeId, NodeId, String)>
         What::Call => "calls an election".into(),
         What::Suspect { whom } => format!("suspects {whom}"),
         What::Trust { whom } => format!("trusts {whom} again"),
+        What::Draw { number } => format!("draws {number}"),
         What::Expire { timer } => format!("alarm {} rings", named(timer)),
         What::Arm { timer, after } => format!("sets alarm {}: {after}", named(timer)),
         What::Disarm { timer } => format!("stops alarm {}", named(timer)),

@@ -38,7 +38,8 @@ fn every_case_of_every_election_is_as_published() {
     for info in catalogue::sound_elections() {
         for case in info.claims.cases {
             for nodes in case.least_nodes()..=16 {
-                let seeds = if case.ring == RingOrder::Random { 20 } else { 1 };
+                let has_chance = case.ring == RingOrder::Random || info.is_randomised();
+                let seeds = if has_chance { 20 } else { 1 };
                 for seed in 1..=seeds {
                     let report = run_case(info, case, nodes, seed);
                     let what = format!("{}, {}", info.name, case.name);
@@ -110,5 +111,68 @@ fn chang_and_roberts_mean_is_n_times_the_harmonic_number() {
             "N = {nodes}: {mean} ± {error}, {expected}"
         );
         assert!(error < 0.005 * expected, "N = {nodes}: too coarse to mean anything: {error}");
+    }
+}
+
+/// What `candidates` need in the mean if each draws one of `numbers` and those with the highest one go on: phases, and
+/// messages for each node of the ring. A message goes past candidates whose number is not higher.
+fn chain(candidates: usize, numbers: usize) -> (f64, f64) {
+    let k = numbers as f64;
+    // The probability that the highest number is drawn by `tied` of `all`.
+    let tie = |all: usize, tied: usize| -> f64 {
+        let ways = (0..tied).fold(1.0, |ways, i| ways * (all - i) as f64 / (i + 1) as f64);
+        let at = |highest: usize| {
+            k.powi(-(tied as i32)) * ((highest as f64 - 1.0) / k).powi((all - tied) as i32)
+        };
+        ways * (1..=numbers).map(at).sum::<f64>()
+    };
+    let hops = |all: usize| {
+        let past =
+            |others: usize| (1..=numbers).map(|x| (x as f64 / k).powi(others as i32)).sum::<f64>();
+        (0..all).map(past).sum::<f64>() / k
+    };
+    let mut expected = vec![(0.0, 0.0); candidates + 1];
+    for all in 2..=candidates {
+        let further = |of: fn(&(f64, f64)) -> f64| -> f64 {
+            (2..all).map(|tied| tie(all, tied) * of(&expected[tied])).sum()
+        };
+        let again = 1.0 - tie(all, all);
+        expected[all] = ((1.0 + further(|e| e.0)) / again, (hops(all) + further(|e| e.1)) / again);
+    }
+    expected[candidates]
+}
+
+/// The mean of some values, and its standard error.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let runs = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / runs;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (runs - 1.0);
+    (mean, (variance / runs).sqrt())
+}
+
+/// Itai and Rodeh 1990: at most e·N/(N−1) phases and O(N log N) messages in the mean; here exactly those of the chain of
+/// ties. With constant latency a phase takes N, and the result N−1 more.
+#[test]
+fn itai_and_rodeh_cost_in_the_mean_what_the_chain_of_ties_says() {
+    let (info, case) = (info("itai-rodeh"), case("itai-rodeh", "everybody"));
+    for nodes in [2usize, 3, 5, 8, 16, 32] {
+        let n = nodes as f64;
+        let reports: Vec<Report> =
+            (1..=2000).map(|seed| run_case(info, case, nodes, seed)).collect();
+        let time = |report: &Report| report.time.expect("everybody named the leader");
+        let phases: Vec<f64> = reports.iter().map(|r| (time(r) - (n - 1.0)) / n).collect();
+        assert!(phases.iter().all(|phases| phases.fract() == 0.0), "each phase takes N");
+        let ids: Vec<f64> =
+            reports.iter().map(|r| r.messages.counted(&["ID"]) as f64 / n).collect();
+        let expected = chain(nodes, nodes);
+        for (what, values, expected) in [("phases", phases, expected.0), ("ID/N", ids, expected.1)]
+        {
+            let (mean, error) = mean(&values);
+            let place = format!("N = {nodes}, {what}: {mean} ± {error}, {expected}");
+            assert!((mean - expected).abs() <= 4.0 * error, "{place}");
+            assert!(error < 0.03 * expected, "{place}: too coarse to mean anything");
+        }
+        assert!(expected.0 <= std::f64::consts::E * n / (n - 1.0), "N = {nodes}: {expected:?}");
+        assert!(expected.1 <= 3.0 + n.ln(), "N = {nodes}: {expected:?}");
     }
 }

@@ -388,7 +388,7 @@ impl Dice {
         let sent: Vec<u64> = sent.collect();
         let message = self.pick(&[&[1], &sent[sent.len().saturating_sub(6)..]].concat());
         let node = self.node(n);
-        let deed = match self.roll(13) {
+        let deed = match self.roll(14) {
             0 => Deed::Request { node },
             1 => Deed::Release { node },
             2 => Deed::Call { node },
@@ -404,6 +404,7 @@ impl Dice {
                 let (from, to) = (vec![node], vec![self.node(n), self.node(n)]);
                 Deed::Cut { from, to, both_ways: self.roll(2) == 0 }
             }
+            12 => Deed::Draw { node, number: 1 + self.roll(4) as u32 },
             _ => Deed::Mend,
         };
         act(after, t, deed)

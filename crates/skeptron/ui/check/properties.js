@@ -13,7 +13,7 @@ const PROPERTIES = {
   starvation: { title: say("No starvation"), meaning: say("nobody waits for ever, though others ask on (GA2′, EM2)"), broken: say("somebody waits for ever while others are served") },
   agreement: { title: say("Agreement"), meaning: say("one leader in one epoch"), broken: say("two leaders in one epoch") },
   validity: { title: say("Validity"), meaning: say("the leader was alive, and the highest where that is claimed"), broken: say("the wrong leader is elected") },
-  termination: { title: say("Termination"), meaning: say("every election ends with a live leader"), broken: say("an election ends without a leader, or never") },
+  termination: { title: say("Termination"), meaning: say("every election ends with a live leader; where numbers are drawn, with probability 1"), broken: say("an election ends without a leader, or never") },
 };
 
 const JUDGED = {

@@ -322,7 +322,7 @@ function inSteps(events) {
  * @returns {RunHeader}
  */
 function headerOf(algorithm, nodes) {
-  return { algorithm, kind: "mutex", nodes, order: "fifo", ticks_per_unit: TICKS, command: null, sim: { algorithm, nodes }, recorded: true, phases: [], may_act: false, holds: false, acts: [], partitions: [],
+  return { algorithm, kind: "mutex", nodes, order: "fifo", ticks_per_unit: TICKS, command: null, sim: { algorithm, nodes }, recorded: true, phases: [], may_act: false, holds: false, draws: 0, acts: [], partitions: [],
     topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } };
 }
 

@@ -97,7 +97,7 @@ export function measuredText({ measured }) {
 export function claimText({ claim }) {
   if (!claim) return "–";
   const value = claim.low === claim.high ? short(claim.low)
-    : `${short(claim.low)} … ${short(claim.high)}${claim.typical === null ? "" : say(", about {typical}", { typical: short(claim.typical) })}`;
+    : `${short(claim.low)} … ${claim.high === null ? "∞" : short(claim.high)}${claim.typical === null ? "" : say(", about {typical}", { typical: short(claim.typical) })}`;
   return value === claim.text ? value : `${translated(claim.text)} = ${value}`;
 }
 
@@ -127,7 +127,8 @@ export function seriesOf(name, look, rows, curve, unit) {
   // A claim that only bounds has no line of its own: its band shows it.
   const line = claims.flatMap(({ nodes, low, typical, high }) =>
     typical !== null ? [{ x: nodes, y: typical }] : low === high ? [{ x: nodes, y: low }] : []);
-  const band = claims.filter(({ low, high }) => low !== high).map(({ nodes, low, high }) => ({ x: nodes, low, high }));
+  // Without an upper bound there is nothing to fill.
+  const band = claims.flatMap(({ nodes, low, high }) => (high === null || low === high ? [] : [{ x: nodes, low, high }]));
   return { name, ...look, points, line: line.length > 0 && line.length === claims.length ? line : undefined, band };
 }
 

@@ -66,7 +66,7 @@ function columnsOf(figureTitle, cases) {
     { name: "nodes", title: "N", number: true, value: (row) => row.nodes },
     { name: "figure", title: say("Figure"), value: (row) => figureTitle(row.figure) },
     { name: "measured", title: say("Measured"), number: true, value: (row) => row.measured?.mean ?? -Infinity, cell: measuredText },
-    { name: "claim", title: say("Claimed"), value: (row) => row.claim?.typical ?? row.claim?.high ?? -Infinity, cell: claimText },
+    { name: "claim", title: say("Claimed"), value: (row) => row.claim?.typical ?? row.claim?.high ?? row.claim?.low ?? -Infinity, cell: claimText },
     { name: "deviation", title: say("Deviation"), number: true, value: (row) => row.deviation ?? -Infinity,
       cell: (row) => (row.deviation === null ? "–" : short(row.deviation)) },
     { name: "holds", title: say("Claim"), value: (row) => (row.holds === null ? 1 : row.holds ? 2 : 0), cell: verdictChip },

@@ -200,6 +200,10 @@ const SET_UPS = {
     "average, without ELECTED": () => ({ ...ALL_CALL, ring: "random:1" }),
     "one initiator": (n) => oneCalls(n),
   },
+  "itai-rodeh": {
+    everybody: () => ALL_CALL,
+    "one initiator": () => oneCalls(1),
+  },
   invitation: {
     best: (n) => highestDown(n, [1]),
     "one initiator": () => oneCalls(1),

@@ -40,6 +40,7 @@ const WORN = {
   follow: { kind: "hold", read: node(`${say("next")} `) },
   tid: { kind: "stamp", read: node("tid ") },
   candidate: { kind: "stamp", read: (value) => (value === true ? say("candidate") : "") },
+  id: { kind: "stamp", read: (value) => (typeof value === "number" ? String(value) : "") },
   leader: { kind: "grant", read: node("★ ") },
 };
 /** Only a coordinator's `holder` names who was let in; elsewhere it points towards the token. */

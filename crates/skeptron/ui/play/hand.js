@@ -97,9 +97,15 @@ export class Hand {
     const why = model.header.may_act ? say("P{node} is {state}.", { node, state: paused ? say("paused") : stateWord(phase, election) }) : FIXED;
     const item = (/** @type {string} */ label, /** @type {any} */ deed, /** @type {boolean} */ possible) =>
       ({ label, test: `act-${deed}`, why, run: can(possible) ? () => this.situation.act({ do: deed, node }) : null });
+    /** @type {import("./menu.js").Item[]} */
     const items = election
       ? [item(say("Call an election"), "call", up && !paused)]
       : [item(say("Ask for the section"), "request", up && !paused && phase === "idle"), item(say("Leave the section"), "release", up && !paused && phase === "inside")];
+    if (model.header.draws > 0) {
+      const amount = h("input", { type: "number", min: 1, max: model.header.draws, value: model.header.draws, "aria-label": say("Number"), "data-test": "act-draw-number" });
+      const draw = () => this.situation.act({ do: "draw", node, number: Number(amount.value) });
+      items.push({ ...item(say("Let it draw next"), "draw", up && !paused), run: can(up && !paused) ? draw : null, amount });
+    }
     items.push(item(say("Pause"), "pause", up && !paused), item(say("Go on"), "resume", up && paused), item(say("Crash"), "crash", up), item(say("Restart"), "restart", !up));
     if (!model.header.may_act) items.length = 0;
     this.#open(place, `P${node}, ${paused ? say("paused") : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [FIXED], items);
@@ -122,7 +128,7 @@ export class Hand {
       ({ label, test, why, run: can ? () => this.situation.act(deed()) : null });
     const items = [
       item(say("Deliver now"), "act-deliver", () => ({ do: "deliver", message: id })),
-      { ...item(say("Delay by"), "act-delay", () => ({ do: "delay", message: id, by: Math.max(1, Math.round(Number(amount.value) * header.ticks_per_unit)) })), amount },
+      { ...item(say("Delay by"), "act-delay", () => ({ do: "delay", message: id, by: Math.max(1, Math.round(Number(amount.value) * header.ticks_per_unit)) })), amount, unit: say("units") },
       item(say("Lose it"), "act-drop", () => ({ do: "drop", message: id })),
       item(say("Copy it"), "act-duplicate", () => ({ do: "duplicate", message: id })),
       { label: say("Go to where it is sent"), test: "go-sent", run: () => this.situation.jump(messages.sent[message] + 1) },
@@ -231,6 +237,7 @@ function inWords(act, model) {
     case "request": return say("P{node} asks", { node: act.node });
     case "release": return say("P{node} leaves", { node: act.node });
     case "call": return say("P{node} calls an election", { node: act.node });
+    case "draw": return say("P{node} will draw {number}", { node: act.node, number: act.number });
     case "crash": return say("P{node} crashes", { node: act.node });
     case "restart": return say("P{node} restarts", { node: act.node });
     case "pause": return say("P{node} pauses", { node: act.node });

@@ -211,6 +211,7 @@ function wording(record) {
     case "resume": return say("▸ resumes");
     case "suspect": return say("suspects P{whom}", { whom: record.whom });
     case "trust": return say("trusts P{whom}", { whom: record.whom });
+    case "draw": return say("draws {number}", { number: record.number });
     case "expire": return say("◆ alarm");
     case "elect": return `★ P${record.leader}`;
     case "refuse": return say("⊘ refuses");

@@ -1,6 +1,5 @@
 // A menu at a place of the page: what can be done with what lies there.
 import { h } from "../lib/dom.js";
-import { say } from "../lib/language.js";
 
 /**
  * @typedef {object} Item
@@ -9,6 +8,7 @@ import { say } from "../lib/language.js";
  * @property {(() => void) | null} run null if it is not possible now
  * @property {string} [why] why it is not possible
  * @property {HTMLInputElement} [amount] a number that belongs to it
+ * @property {string} [unit] of that number
  */
 
 /**
@@ -46,7 +46,7 @@ function choiceOf(item, close) {
   const button = h("button", { type: "button", class: "quiet", role: "menuitem", "data-test": item.test, disabled: item.run === null, title: item.run === null ? item.why : undefined,
     onclick: () => { close(); item.run?.(); } }, item.label);
   if (!item.amount) return button;
-  return h("div", { class: "play-menu-row" }, button, item.amount, h("span", { class: "small muted" }, say("units")));
+  return h("div", { class: "play-menu-row" }, button, item.amount, h("span", { class: "small muted" }, item.unit ?? ""));
 }
 
 /**

@@ -9,10 +9,10 @@
 /** @typedef {"idle" | "waiting" | "inside" | "down"} Phase */
 
 /** @type {ReadonlySet<RecordKind>} */
-const INPUTS = new Set(["request", "release", "deliver", "crash", "restart", "pause", "resume", "lose", "duplicate", "call", "suspect", "trust", "expire"]);
+const INPUTS = new Set(["request", "release", "deliver", "crash", "restart", "pause", "resume", "lose", "duplicate", "call", "suspect", "trust", "draw", "expire"]);
 
 /** @type {ReadonlySet<RecordKind>} What is drawn as a mark on a node's line. */
-const MARKED = new Set(["request", "crash", "restart", "pause", "resume", "call", "suspect", "trust", "expire", "elect", "refuse", "violation"]);
+const MARKED = new Set(["request", "crash", "restart", "pause", "resume", "call", "suspect", "trust", "draw", "expire", "elect", "refuse", "violation"]);
 
 /** How many units after the end a message would arrive that never does. */
 const NEVER_QUITE = 0.4;

@@ -9,14 +9,14 @@ import { enumerated, translated } from "../lib/language.js";
 /**
  * A step of one node.
  * @typedef {object} Step
- * @property {string} input the kind of a message, or `start`, `request`, `release`, `call`, `suspect`, `trust`, `expire`
+ * @property {string} input the kind of a message, or `start`, `request`, `release`, `call`, `suspect`, `trust`, `draw`, `expire`
  * @property {ReadonlyMap<string, string>} values of all but the variables
  * @property {NodeState | undefined} before
  * @property {NodeState | undefined} after
  */
 
 /** What a node takes besides messages. */
-const INPUTS = new Set(["request", "release", "call", "suspect", "trust", "expire"]);
+const INPUTS = new Set(["request", "release", "call", "suspect", "trust", "draw", "expire"]);
 /** What may begin a step without any input: the start of an algorithm. */
 const EFFECTS = new Set(["send", "enter", "arm", "elect"]);
 const NAME = /\{([a-z][\w.]*)('?)(?:\[(\w+)\])?\}/g;

@@ -40,7 +40,7 @@ import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
 
-const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, sim: { algorithm: "" }, recorded: false, phases: [], may_act: false, holds: false, acts: [], partitions: [],
+const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, sim: { algorithm: "" }, recorded: false, phases: [], may_act: false, holds: false, draws: 0, acts: [], partitions: [],
   topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
 
 /**

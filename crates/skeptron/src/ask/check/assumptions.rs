@@ -139,8 +139,6 @@ fn word(property: Property) -> &'static str {
 fn claimed(line: &Line, condition: &Condition) -> Option<bool> {
     match (condition.heading, line.name) {
         ("FIFO" | "no fault" | "one crash", _) => Some(true),
-        // Three nodes are too few for messages of two of its rounds to be on one link.
-        ("unordered", "franklin") => None,
         ("unordered", _) => Some(line.channel == Order::Any),
         ("early alarm", "bully") => Some(false),
         ("early alarm" | "false suspicion", "invitation") => Some(true),

@@ -59,6 +59,11 @@ impl Question {
         }
     }
 
+    /// Whether numbers are drawn at random.
+    pub(crate) fn is_randomised(&self) -> bool {
+        matches!(self, Question::Election(info, _) if info.is_randomised())
+    }
+
     /// How many steps had been taken before the search began.
     pub(crate) fn begun(&self) -> usize {
         match self {

@@ -82,7 +82,8 @@ impl Job {
     /// Runs it, with as many seeds as are needed; `stop` ends it between two runs.
     pub(crate) fn measure(&self, seeds: u64, stop: &AtomicBool) -> Result<Vec<Row>> {
         let Job { info, case, nodes } = *self;
-        let has_chance = case.ring == RingOrder::Random;
+        let is_drawn = info.is_randomised() && !case.messages.is_exact();
+        let has_chance = case.ring == RingOrder::Random || is_drawn;
         let seeds = if has_chance { seeds } else { 1 };
         let runs = (1..=seeds).map(|seed| {
             ensure!(!stop.load(Ordering::Relaxed), ScenarioError::Stopped);

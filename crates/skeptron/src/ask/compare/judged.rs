@@ -69,7 +69,8 @@ pub struct Claimed {
     pub(crate) low: f64,
     /// So much as a rule.
     pub(crate) typical: Option<f64>,
-    /// At most so much.
+    /// At most so much; in JSON `null` where chance sets no bound.
+    #[ts(type = "number | null")]
     pub(crate) high: f64,
     /// By how much a run may miss it.
     #[serde(skip)]

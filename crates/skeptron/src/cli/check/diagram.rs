@@ -384,6 +384,7 @@ impl Diagram<'_> {
             What::Call => "calls".into(),
             What::Suspect { whom } => format!("suspects {whom}"),
             What::Trust { whom } => format!("trusts {whom} again"),
+            What::Draw { number } => format!("draws {number}"),
             What::Expire { timer } => format!("alarm {} rings", timer.as_str().unwrap_or_default()),
             What::Elect { leader, epoch } => format!("names {leader} in {epoch}"),
             What::Enter { fence } => format!("enters, fence {fence}"),

@@ -287,6 +287,9 @@ pub(super) fn report(
         let admission = question.admission();
         let meaning = match verdict.property {
             Property::Exclusion if !admission.is_exclusive() => format!("inside are {admission}"),
+            Property::Termination if question.is_randomised() => {
+                "an election ends with a live leader, with probability 1".into()
+            }
             property => property.meaning().to_string(),
         };
         rows.add_row([verdict.property.name(), &meaning, &said]);

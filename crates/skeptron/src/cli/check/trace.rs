@@ -147,6 +147,7 @@ impl Follower {
                 self.suspects[node.index()].remove(whom);
                 self.give(node, What::Trust { whom }, 0)?;
             }
+            Step::Draw { node, number } => self.give(node, What::Draw { number }, 0)?,
             Step::Expire { node, nth } => {
                 let timer = self.run.alarms(node).swap_remove(nth);
                 self.give(node, What::Expire { timer }, 0)?;
@@ -284,9 +285,8 @@ fn actor(step: Step) -> Option<NodeId> {
         Step::Request(node) | Step::Release(node) | Step::Call(node) | Step::Restart(node) => {
             Some(node)
         }
-        Step::Suspect { node, .. } | Step::Trust { node, .. } | Step::Expire { node, .. } => {
-            Some(node)
-        }
+        Step::Suspect { node, .. } | Step::Trust { node, .. } => Some(node),
+        Step::Draw { node, .. } | Step::Expire { node, .. } => Some(node),
         _ => None,
     }
 }

@@ -175,7 +175,7 @@ pub(super) fn values(judged: &Judged) -> String {
         claim.map_or("", |claim| &claim.text),
         optional(claim.map(|claim| claim.low)),
         optional(claim.and_then(|claim| claim.typical)),
-        optional(claim.map(|claim| claim.high)),
+        optional(claim.map(|claim| claim.high).filter(|high| high.is_finite())),
         optional(judged.deviation),
         judged.holds.map_or(String::new(), |holds| holds.to_string()),
         needs.unwrap_or_default(),

@@ -104,6 +104,12 @@ fn election(info: &ElectionInfo) -> String {
     if claims.highest {
         page.line("- The highest id among those that are alive throughout wins.");
     }
+    if info.is_randomised() {
+        page.line(
+            "- Nodes draw random numbers. At most one leader in one round holds in every run; that there is one \
+             in the end, with probability 1: no run is too long to happen.",
+        );
+    }
     page.notes(info);
     page.text
 }

@@ -181,6 +181,7 @@ impl Played {
             phases: self.phases.at_first.clone(),
             may_act: self.hand.is_some(),
             holds: self.hand.as_ref().is_some_and(|hand| hand.holds),
+            draws: to_wire::draws(&header.algorithm, header.setup.nodes()),
             acts: self.acts(),
             partitions: self.partitions.clone(),
         }
@@ -264,9 +265,9 @@ fn forked(trace: &Trace, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
     )
 }
 
-/// Whether it leaves a record: what it does to the network alone is seen only later.
+/// Whether it leaves a record: what it does to the network alone, or to chance, is seen only later.
 fn is_recorded(deed: &Deed) -> bool {
-    !matches!(deed, Deed::Delay { .. } | Deed::Cut { .. } | Deed::Mend)
+    !matches!(deed, Deed::Draw { .. } | Deed::Delay { .. } | Deed::Cut { .. } | Deed::Mend)
 }
 
 /// An act as the simulator has it: nodes are counted from 0 there.

@@ -1,6 +1,6 @@
 //! A run as the page is told of it.
 
-use skeptron_core::catalogue::{Algorithm, Layout};
+use skeptron_core::catalogue::{self, Algorithm, ElectionInfo, Layout};
 use skeptron_core::topology::Structure;
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::trace::{Loss, Record, What, message, words};
@@ -24,6 +24,12 @@ pub(super) fn kind(algorithm: &str) -> AlgorithmKind {
         Some(Algorithm::Election(_)) => AlgorithmKind::Election,
         _ => AlgorithmKind::Mutex,
     }
+}
+
+/// The highest random number that nodes draw; 0 where nothing is drawn.
+pub(super) fn draws(algorithm: &str, nodes: usize) -> usize {
+    let draws = |info: &ElectionInfo| info.is_randomised();
+    if catalogue::find_election(algorithm).is_some_and(draws) { nodes } else { 0 }
 }
 
 /// How the nodes are laid out, as far as the algorithm looks at it.
@@ -124,6 +130,7 @@ pub(super) fn record(record: &Record, messages: &MessageLog, by_hand: bool) -> R
         payload: None,
         fence: None,
         whom: None,
+        number: None,
         leader: None,
         epoch: None,
         cause: None,
@@ -151,6 +158,7 @@ pub(super) fn record(record: &Record, messages: &MessageLog, by_hand: bool) -> R
             told.of = Some(*of);
         }
         What::Suspect { whom } | What::Trust { whom } => told.whom = Some(number(*whom)),
+        What::Draw { number } => told.number = Some(*number),
         What::Enter { fence } => told.fence = Some(*fence),
         What::Elect { leader, epoch } => {
             told.leader = Some(number(*leader));
@@ -185,6 +193,7 @@ fn kind_of(what: &What) -> RecordKind {
         What::Call => RecordKind::Call,
         What::Suspect { .. } => RecordKind::Suspect,
         What::Trust { .. } => RecordKind::Trust,
+        What::Draw { .. } => RecordKind::Draw,
         What::Expire { .. } => RecordKind::Expire,
         What::Send { .. } => RecordKind::Send,
         What::Enter { .. } => RecordKind::Enter,

@@ -55,6 +55,13 @@ pub enum Deed {
         /// Which one.
         node: u32,
     },
+    /// Choose the next random number of a node.
+    Draw {
+        /// Which one.
+        node: u32,
+        /// Which number, from 1 on.
+        number: u32,
+    },
     /// Crash a node.
     Crash {
         /// Which one.
@@ -168,6 +175,8 @@ pub struct RunHeader {
     pub may_act: bool,
     /// Whether sections end by hand.
     pub holds: bool,
+    /// The highest random number that nodes draw; 0 where nothing is drawn.
+    pub draws: usize,
     /// What a hand has done.
     pub acts: Vec<Act>,
     /// When the network is cut, as planned before the run.
@@ -279,6 +288,10 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub whom: Option<u32>,
+    /// Which number is drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub number: Option<u32>,
     /// Who leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -348,6 +361,8 @@ pub enum RecordKind {
     Suspect,
     /// Input: another node is trusted again.
     Trust,
+    /// Input: a random number is drawn for the node.
+    Draw,
     /// Input: an alarm rings.
     Expire,
     /// Effect: a message is sent.

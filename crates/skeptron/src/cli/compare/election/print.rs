@@ -29,8 +29,8 @@ pub(super) fn table(
         "{}",
         folded(
             "Messages of one election, and from the call until everybody alive knows the leader in units of \
-             the message latency, which is also the bound that timers count in. Means over random rings come \
-             with their 95 % interval. Where kinds of messages are named, only these are counted. Against the \
+             the message latency, which is also the bound that timers count in. Means over random rings and draws \
+             come with their 95 % interval. Where kinds of messages are named, only these are counted. Against the \
              published formula: = equal, ≈ within 2 % or the interval, with the deviation, ✓ within its bounds, \
              ✗ missed. `skeptron explain NAME` describes the cases."
         )
