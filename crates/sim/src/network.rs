@@ -131,10 +131,11 @@ impl Latency {
         let site = |node: NodeId| self.site_of.get(node.index()).map_or(0, |&site| site as usize);
         let mean = |a: usize, b: usize| self.table[a * self.sites + b].mean();
         let slower = |a, b| mean(a, b).max(mean(b, a));
-        let pairs = (0..self.sites).flat_map(|a| (0..a).map(move |b| (a, b)));
-        let mut means: Vec<Ticks> = pairs.clone().map(|(a, b)| slower(a, b)).collect();
         let mut members = vec![0; self.sites];
         NodeId::all(nodes).for_each(|node| members[site(node)] += 1);
+        let pairs = (0..self.sites).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let pairs = pairs.filter(|&(a, b)| members[a] > 0 && members[b] > 0);
+        let mut means: Vec<Ticks> = pairs.clone().map(|(a, b)| slower(a, b)).collect();
         means.extend((0..self.sites).filter(|&s| members[s] > 1).map(|s| mean(s, s)));
         means.sort_unstable();
         let factor = |pair: &&[Ticks]| (pair[1] as f64 + 1.0) / (pair[0] as f64 + 1.0);
