@@ -11,6 +11,8 @@ const PROPERTIES = {
   rest: { title: say("Rest"), meaning: say("at the end channels are empty and nodes idle"), broken: say("the system does not come to rest") },
   refused: { title: say("Nothing refused"), meaning: say("no correct peer’s message is refused"), broken: say("a message is refused") },
   starvation: { title: say("No starvation"), meaning: say("nobody waits for ever, though others ask on (GA2′, EM2)"), broken: say("somebody waits for ever while others are served") },
+  closure: { title: say("Closure"), meaning: say("from legitimate states only such are reached"), broken: say("a legitimate state is left") },
+  convergence: { title: say("Convergence"), meaning: say("begun in any state, it comes to a legitimate one"), broken: say("the system never recovers") },
   agreement: { title: say("Agreement"), meaning: say("one leader in one epoch"), broken: say("two leaders in one epoch") },
   validity: { title: say("Validity"), meaning: say("the leader was alive, and the highest where that is claimed"), broken: say("the wrong leader is elected") },
   termination: { title: say("Termination"), meaning: say("every election ends with a live leader; where numbers are drawn, with probability 1"), broken: say("an election ends without a leader, or never") },
