@@ -9,8 +9,9 @@ use skeptron_core::mutex::{Entered, Mutex, Visitor, dispatch};
 use skeptron_core::{NodeId, Setup, SetupError};
 
 use crate::local::{
-    Event, Explorable, Legitimacy, LocalId, LocalState, Memory, MessageId, NodeTable, Nodes,
+    Event, Explorable, Legitimacy, LocalId, LocalState, MessageId, NodeTable, Nodes,
 };
+use crate::memory::Memory;
 use crate::property::Properties;
 use crate::state::{Move, Packet, State, User};
 use crate::world::World;

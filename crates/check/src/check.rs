@@ -17,12 +17,14 @@ use crate::cycles::endless_runs;
 use crate::disk::{self, Disk, DiskError, Folder};
 use crate::explorer::{Found, Limits, Progress, explore};
 use crate::graph::Unfinished;
-use crate::local::{Event, LocalId, Memory};
+use crate::local::{Event, LocalId};
+use crate::memory::Memory;
 use crate::model::Model;
 use crate::predicate::{Predicate, Snapshot};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::searches::Searches;
 use crate::starvation::{Searched, starving_run};
 use crate::walk::{Walked, Walks, walk};
 use crate::world::{Endless, Watch, World};
@@ -193,7 +195,7 @@ impl Report {
     }
 
     /// Of a question that needs no search with bounded requests.
-    fn nothing(began: Instant) -> Self {
+    pub(crate) fn nothing(began: Instant) -> Self {
         Report {
             starts: 1,
             states: 0,
@@ -354,51 +356,6 @@ const TOGETHER: [Property; 8] = [
 
 /// With so many messages in flight on a link nobody asks, where requests have no end.
 pub(crate) const PER_LINK: usize = 2;
-
-/// The searches that a question needs, put together.
-struct Searches {
-    report: Option<Report>,
-    began: Instant,
-}
-
-impl Searches {
-    /// What was known before any search.
-    fn told(&mut self, verdicts: Vec<Verdict>) {
-        let began = self.began;
-        let report = self.report.get_or_insert_with(|| Report::nothing(began));
-        report.complete = false;
-        report.verdicts.extend(verdicts);
-    }
-
-    /// Where nodes begin in any state, that they do so is no step of the system.
-    fn begin(&mut self, world: &World) {
-        if let (Some(report), (starts, partial)) = (&mut self.report, world.starts()) {
-            report.starts = starts;
-            if report.walked.is_some() {
-                return;
-            }
-            report.states = report.states.saturating_sub(partial);
-            report.depth = report.depth.saturating_sub(world.start.to_begin.into());
-        }
-    }
-
-    fn add<G: Model>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
-        let new = Report::of(found, verdicts, self.began);
-        match &mut self.report {
-            None => self.report = Some(new),
-            Some(report) => {
-                report.states = report.states.max(new.states);
-                report.transitions = report.transitions.max(new.transitions);
-                report.depth = report.depth.max(new.depth);
-                report.complete &= new.complete;
-                report.out_of_memory |= new.out_of_memory;
-                report.peak_bytes = report.peak_bytes.max(new.peak_bytes);
-                report.disk_bytes = report.disk_bytes.max(new.disk_bytes);
-                report.verdicts.extend(new.verdicts);
-            }
-        }
-    }
-}
 
 impl Check<'_> {
     fn limits(&self, reduction: bool) -> Limits<'_> {

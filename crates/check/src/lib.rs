@@ -32,6 +32,7 @@ mod kinds;
 mod level;
 mod local;
 pub mod members;
+mod memory;
 mod model;
 mod normal;
 mod predicate;
@@ -39,6 +40,7 @@ mod prefix;
 mod property;
 mod reduction;
 mod scenario;
+mod searches;
 mod starvation;
 mod state;
 #[cfg(test)]

@@ -9,7 +9,8 @@
 use rustc_hash::FxHashMap;
 use skeptron_core::Counter;
 
-use crate::local::{Counters, LocalId, Memory, MessageId};
+use crate::local::{Counters, LocalId, MessageId};
+use crate::memory::Memory;
 use crate::state::{State, User};
 
 /// So far apart clocks are told from further ones.

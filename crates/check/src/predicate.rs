@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skeptron_core::Entered;
 
-use crate::local::Memory;
+use crate::memory::Memory;
 use crate::state::State;
 use crate::world::World;
 

@@ -4,7 +4,7 @@
 use skeptron_core::catalogue::Order;
 
 use crate::flight::{self, Flying as _};
-use crate::local::Memory;
+use crate::memory::Memory;
 use crate::model::Model as _;
 use crate::property::{Property, Step, Which};
 use crate::scenario::ScenarioError;

@@ -14,7 +14,8 @@ use skeptron_core::catalogue::Order;
 use skeptron_core::mutex::Entered;
 
 use crate::check::Options;
-use crate::local::{Action, Event, LocalId, Memory, MessageId, RELEASE, REQUEST};
+use crate::local::{Action, Event, LocalId, MessageId, RELEASE, REQUEST};
+use crate::memory::Memory;
 use crate::state::{Move, State};
 use crate::world::World;
 

@@ -11,7 +11,8 @@ use skeptron_core::{Entered, NodeId};
 use crate::beginning::node_table;
 use crate::extreme::{Figure, Sought};
 use crate::flight;
-use crate::local::{Action, Event, Memory, MessageId, Nodes, RELEASE, REQUEST};
+use crate::local::{Action, Event, MessageId, Nodes, RELEASE, REQUEST};
+use crate::memory::Memory;
 use crate::model::{Enabled, Model, mix};
 use crate::normal::normalise;
 use crate::predicate::Predicate;
@@ -446,8 +447,7 @@ impl Model for World {
                 self.give(memory, state, node as usize, REQUEST, &mut found);
             }
             Move::Release(node) => {
-                let site = &mut state.sites[node as usize];
-                site.user = User::Idle;
+                state.sites[node as usize].user = User::Idle;
                 self.give(memory, state, node as usize, RELEASE, &mut found);
             }
             Move::Deliver(place) => {

@@ -9,7 +9,8 @@ use rustc_hash::FxHasher;
 use skeptron_core::Entered;
 
 use super::format::{get, put};
-use crate::local::{Cause, Event, LocalId, Memory, Nodes};
+use crate::local::{Cause, Event, LocalId, Nodes};
+use crate::memory::Memory;
 use crate::model::Model;
 use crate::world::World;
 

@@ -8,7 +8,8 @@ use skeptron_core::NodeId;
 use skeptron_core::election::{Elected, Election, Epoch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
 
-use crate::local::{self, Alarm, LocalId, LocalState, NodeTable, Nodes, Numbered};
+use crate::local::{Alarm, LocalId, LocalState, NodeTable, Nodes, Numbered};
+use crate::memory::Memory as NodeMemory;
 
 /// What the judge may remember, numbered for all threads.
 pub(super) struct Judges(RwLock<JudgeTable>);
@@ -139,7 +140,7 @@ impl<P: Election> Candidates for NodeTable<P> {
 
 /// One thread's memory.
 pub(crate) struct Memory<'a> {
-    pub(super) nodes: local::Memory<'a, Elected>,
+    pub(super) nodes: NodeMemory<'a, Elected>,
     candidates: &'a dyn Candidates,
     facts: Vec<Facts>,
     recovered: FxHashMap<LocalId, LocalId>,
@@ -154,7 +155,7 @@ pub(crate) struct Memory<'a> {
 impl<'a> Memory<'a> {
     pub(super) fn new(candidates: &'a dyn Candidates, judges: &'a Judges) -> Self {
         Memory {
-            nodes: local::Memory::new(candidates, false),
+            nodes: NodeMemory::new(candidates, false),
             candidates,
             facts: Vec::new(),
             recovered: FxHashMap::default(),

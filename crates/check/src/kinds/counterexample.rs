@@ -7,7 +7,7 @@ use super::state::{Move, Phase, State};
 use super::world::World;
 use crate::counterexample::Counterexample;
 use crate::flight;
-use crate::local::Memory;
+use crate::memory::Memory;
 use crate::model::Model as _;
 use crate::property::{Property, Step};
 use crate::state::Packet;

@@ -407,7 +407,7 @@ mod tests {
         line 2: not JSON: EOF while parsing a value at column 21
         line 2: a line is an object
         line 3: missing field `do`
-        line 3: unknown variant `dance`, expected one of `request`, `release`, `deliver`, `crash`, `restart`, `pause`, `resume`, `lose`, `duplicate`, `call`, `suspect`, `trust`, `expire`, `send`, `enter`, `arm`, `disarm`, `elect`, `refuse`, `violation`
+        line 3: unknown variant `dance`, expected one of `request`, `release`, `deliver`, `crash`, `restart`, `pause`, `resume`, `lose`, `duplicate`, `call`, `suspect`, `trust`, `draw`, `expire`, `send`, `enter`, `arm`, `disarm`, `elect`, `refuse`, `violation`
         line 3: 0 is no node; nodes are counted from 1
         line 3: unknown field `id`
         line 3: unknown field `fences`

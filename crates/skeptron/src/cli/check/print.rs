@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use skeptron_check::{
-    Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Extreme, Faults, Goal, Measure,
-    Property, Report, Verdict, Walked,
+    Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Faults, Property, Report, Verdict,
+    Walked,
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 use skeptron_core::claims::Quantity;
 
 use super::super::interrupt;
-use super::super::table::{counted_in_thousands, folded, number, table};
+use super::super::table::{counted_in_thousands, folded, table};
 use super::Question;
 use super::memory::readable;
 
@@ -137,88 +137,6 @@ fn is_one(starts: &u64) -> bool {
 
 fn is_zero(states: &usize) -> bool {
     *states == 0
-}
-
-/// The extreme of a figure as JSON.
-pub(super) fn extreme_json(
-    question: &Question,
-    found: &Extreme,
-    command: String,
-) -> serde_json::Value {
-    let Question::Mutex(_, scenario) = question else { return serde_json::Value::Null };
-    let mut json = serde_json::json!({
-        "algorithm": question.name(), "nodes": question.setup().nodes(), "requests": scenario.requests,
-        "order": question.order(), "bound": bound(question, found), "command": command,
-    });
-    if let (Some(json), Ok(serde_json::Value::Object(found))) =
-        (json.as_object_mut(), serde_json::to_value(found))
-    {
-        json.extend(found);
-    }
-    json
-}
-
-/// What is published of the messages of these entries, at most.
-fn bound(question: &Question, found: &Extreme) -> Option<f64> {
-    let Question::Mutex(info, scenario) = question else { return None };
-    let most =
-        info.claims.most(Quantity::Messages).filter(|_| found.measure == Measure::Messages)?;
-    let of_node = |(node, &requests): (NodeId, &u8)| {
-        most.value(&scenario.setup.figures(&[node])) * f64::from(requests)
-    };
-    let nodes = NodeId::all(scenario.setup.nodes());
-    Some(nodes.zip(&scenario.requests).map(of_node).sum())
-}
-
-/// The extreme of a figure as text.
-pub(super) fn extreme(
-    question: &Question,
-    found: &Extreme,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let Question::Mutex(_, scenario) = question else { return Ok(()) };
-    let channels = match question.order() {
-        Order::Fifo => "FIFO channels",
-        Order::Any => "channels in any order",
-    };
-    let said = format!(
-        "{} · {} · {} · {channels} · every interleaving",
-        question.name(),
-        counted_in_thousands(question.setup().nodes() as u64, "node"),
-        requests(&scenario.requests),
-    );
-    writeln!(out, "{}", folded(&said))?;
-    let which = match found.goal {
-        Goal::Maximise => "most",
-        Goal::Minimise => "fewest",
-    };
-    let what = match found.measure {
-        Measure::Messages => "messages of a run in which everybody is served",
-        Measure::Delay => "messages one after another from a request to its entry",
-        Measure::Bypass => "entries of others during one wait",
-    };
-    let value = found.value.map_or_else(|| "none".to_string(), |value| value.to_string());
-    let entries = found.entries as u64;
-    let each = match (found.measure, found.value) {
-        (Measure::Messages, Some(value)) => format!(
-            " for {}: {} per entry",
-            counted_in_thousands(entries, "request"),
-            number(f64::from(value) / entries as f64)
-        ),
-        _ => String::new(),
-    };
-    let published = match bound(question, found).filter(|_| found.goal == Goal::Maximise) {
-        Some(most) => format!("; published are at most {}", number(most)),
-        None => String::new(),
-    };
-    writeln!(out, "{}", folded(&format!("{which} {what}: {value}{each}{published}")))?;
-    let complete = if found.complete {
-        "complete: no interleaving has another extreme"
-    } else {
-        "incomplete: the search ended early, so others may be more extreme"
-    };
-    let states = counted_in_thousands(found.states, "state");
-    writeln!(out, "{states}, {}; {complete}", duration(found.seconds))
 }
 
 /// The report as text.
@@ -578,7 +496,7 @@ fn calls(scenario: &ElectionScenario) -> String {
     )
 }
 
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         _ if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
         _ if seconds < 100.0 => format!("{seconds:.1} s"),
