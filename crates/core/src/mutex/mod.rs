@@ -51,7 +51,7 @@ pub trait Mutex: Protocol<Command = Lock, Timer = Never, Event = Entered> {
     }
 
     /// In how many states a node may begin, the messages to others that it then finds in its channels included, where
-    /// the algorithm recovers from any state: [`Setup::beginning`] chooses one of them. 0 where it needs the
+    /// the algorithm recovers from any state: [`Setup::with_beginnings`] chooses one of them. 0 where it needs the
     /// right beginning.
     #[must_use]
     fn beginnings(_name: &str, _nodes: usize) -> u64 {
