@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Epoch;
+use super::{Epoch, NOT_DRAWN, Notice};
 use crate::protocol::known_peer;
 use crate::topology::Ring;
 use crate::{NodeId, NodeSet, Refused, Setup};
@@ -15,6 +15,14 @@ pub(crate) struct Circle {
     others: Vec<NodeId>,
     /// Whom its failure detector takes for dead.
     suspected: NodeSet,
+}
+
+/// What a node waits for that takes part in an election on the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alarm {
+    /// An ELECTED.
+    Elected,
 }
 
 /// The two ways round the ring.
@@ -71,7 +79,7 @@ impl Circle {
         Circle { suspected: NodeSet::new(), ..self.clone() }
     }
 
-    pub(crate) fn suspect(&mut self, node: NodeId) {
+    fn suspect(&mut self, node: NodeId) {
         if self.has(node) && node != self.me {
             self.suspected.insert(node);
         }
@@ -79,9 +87,28 @@ impl Circle {
 
     /// True if `node` is the next one to the right: who comes back has missed whatever went past its
     /// place, and its neighbour knows.
-    pub(crate) fn trust(&mut self, node: NodeId) -> bool {
+    fn trust(&mut self, node: NodeId) -> bool {
         self.suspected.remove(node);
         self.neighbour(Way::Right) == Some(node)
+    }
+
+    /// Takes in what a node is told from outside, and returns whether it must begin an election: its application
+    /// wants one and none is `under_way` here, a crash `interrupts` the one that is, or the next node is back.
+    pub(crate) fn calls_for_election(
+        &mut self,
+        notice: Notice,
+        under_way: bool,
+        interrupts: impl FnOnce(NodeId) -> bool,
+    ) -> Result<bool, Refused> {
+        match notice {
+            Notice::Call => Ok(!under_way),
+            Notice::Suspect(node) => {
+                self.suspect(node);
+                Ok(under_way && interrupts(node))
+            }
+            Notice::Trust(node) => Ok(self.trust(node)),
+            Notice::Drawn(_) => Err(NOT_DRAWN),
+        }
     }
 
     pub(crate) fn suspects(&self, node: NodeId) -> bool {

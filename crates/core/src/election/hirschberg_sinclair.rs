@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder};
+use super::circle::{Alarm, Circle, Way};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -199,14 +199,6 @@ impl Message for Msg {
     }
 }
 
-/// What a node waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Alarm {
-    /// An ELECTED.
-    Elected,
-}
-
 impl Protocol for HirschbergSinclair {
     type Command = Notice;
     type Message = Msg;
@@ -216,18 +208,13 @@ impl Protocol for HirschbergSinclair {
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         match input {
             Input::Start => {}
-            Input::Command(Notice::Call) => {
-                if !self.participant {
+            Input::Command(notice) => {
+                // Nobody need wait for a dead candidate.
+                let interrupts = |node| node == self.epoch.by;
+                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
                     self.begin_next(out);
                 }
             }
-            Input::Command(Notice::Suspect(node)) => self.on_suspect(node, out),
-            Input::Command(Notice::Trust(node)) => {
-                if self.circle.trust(node) {
-                    self.begin_next(out);
-                }
-            }
-            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 self.check(&message)?;
@@ -341,14 +328,6 @@ impl HirschbergSinclair {
             if let Some(next) = self.circle.onward(Way::Right, epoch.by) {
                 out.send(next, Msg::Elected(epoch));
             }
-        }
-    }
-
-    /// Nobody need wait for a dead candidate.
-    fn on_suspect(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        self.circle.suspect(node);
-        if self.participant && self.epoch.by == node {
-            self.begin_next(out);
         }
     }
 

@@ -220,27 +220,17 @@ impl Protocol for ItaiRodeh {
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         match input {
             Input::Start => {}
-            Input::Command(Notice::Call) => {
-                if !self.participant {
-                    self.begin_next(out);
-                }
-            }
-            Input::Command(Notice::Suspect(node)) => {
-                self.circle.suspect(node);
-                if self.participant && self.flaw != Flaw::IgnoresCrashes {
-                    self.begin_next(out);
-                }
-            }
-            Input::Command(Notice::Trust(node)) => {
-                if self.circle.trust(node) {
-                    self.begin_next(out);
-                }
-            }
             Input::Command(Notice::Drawn(drawn)) => {
                 if !self.drawing || !(1..=self.numbers()).contains(&drawn) {
                     return Err(NOT_DRAWN);
                 }
                 self.on_drawn(drawn, out);
+            }
+            Input::Command(notice) => {
+                let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
+                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
+                    self.begin_next(out);
+                }
             }
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;

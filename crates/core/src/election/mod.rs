@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::circle::Way;
+pub use self::circle::{Alarm, Way};
 pub use self::claims::{Case, Claims, Initiators, RingOrder};
 use crate::catalogue::ElectionInfo;
 use crate::{NodeId, Protocol, Refused, Setup, SetupError};

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder};
+use super::circle::{Alarm, Circle, Way};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -198,14 +198,6 @@ impl Message for Msg {
     }
 }
 
-/// What a node waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Alarm {
-    /// An ELECTED.
-    Elected,
-}
-
 impl Protocol for Peterson {
     type Command = Notice;
     type Message = Msg;
@@ -215,23 +207,12 @@ impl Protocol for Peterson {
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         match input {
             Input::Start => {}
-            Input::Command(Notice::Call) => {
-                if !self.participant {
+            Input::Command(notice) => {
+                let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
+                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
                     self.begin_next(out);
                 }
             }
-            Input::Command(Notice::Suspect(node)) => {
-                self.circle.suspect(node);
-                if self.participant && self.flaw != Flaw::IgnoresCrashes {
-                    self.begin_next(out);
-                }
-            }
-            Input::Command(Notice::Trust(node)) => {
-                if self.circle.trust(node) {
-                    self.begin_next(out);
-                }
-            }
-            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::First(epoch) | Msg::Second(epoch) | Msg::Elected(epoch)) = message;

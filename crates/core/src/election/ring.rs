@@ -4,9 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
-use super::{
-    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
-};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
@@ -190,18 +188,12 @@ impl Protocol for Ring {
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         match input {
             Input::Start => {}
-            Input::Command(Notice::Call) => {
-                if !self.waiting {
+            Input::Command(notice) => {
+                let interrupts = |_| false;
+                if self.circle.calls_for_election(notice, self.waiting, interrupts)? {
                     self.begin(out);
                 }
             }
-            Input::Command(Notice::Suspect(node)) => self.circle.suspect(node),
-            Input::Command(Notice::Trust(node)) => {
-                if self.circle.trust(node) {
-                    self.begin(out);
-                }
-            }
-            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Election { epoch, .. } | Msg::Coordinator { epoch, .. }) = message;
