@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::circle::{Alarm, Circle, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
-use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Only ELECTION messages are counted.
 const ELECTIONS: &[&str] = &["ELECTION"];
@@ -360,6 +360,7 @@ impl Election for ChangRoberts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NodeId;
     use crate::election::stage::{Stage, orders};
     use crate::election::storm::{self, FOG, GALE, SQUALL};
     use crate::topology::Ring;

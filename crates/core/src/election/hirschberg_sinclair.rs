@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::circle::{Alarm, Circle, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
-use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls.
 const ALL_CALL: Case = Case {
@@ -445,6 +445,7 @@ impl Election for HirschbergSinclair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NodeId;
     use crate::election::stage::{Stage, orders};
     use crate::election::storm::{self, FOG, GALE, SQUALL};
     use crate::topology::Ring;
