@@ -24,6 +24,7 @@ pub struct Comparison {
 
 /// What counts when constructions are compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumCandidate"))]
 pub struct Candidate {
     /// As it would be typed.
     pub name: String,
@@ -50,6 +51,7 @@ pub struct Candidate {
 /// What to optimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumGoal"))]
 pub enum Goal {
     /// Conditions 1–4 with the smallest quorums: everybody does the same work.
     EqualWork,
@@ -65,6 +67,7 @@ pub enum Goal {
 
 /// A construction for a goal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumRecommendation"))]
 pub struct Recommendation {
     /// The goal.
     pub goal: Goal,

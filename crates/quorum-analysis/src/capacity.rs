@@ -14,12 +14,14 @@ use crate::strategy::{self, Method, Proof, Share, slowest};
 
 /// What nodes of given speed can do together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumPerformance"))]
 pub struct Performance {
     /// The largest rate of entries that the nodes can serve.
     pub capacity: f64,
     /// No strategy has a larger one.
     pub capacity_at_most: f64,
     /// How it was found, and what is proved of the capacity.
+    #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub method: Method,
     /// How likely which quorums are chosen for that, in ascending order.
     pub strategy: Vec<Share>,
@@ -32,6 +34,7 @@ pub struct Performance {
     /// When the quorum that answers first has answered.
     pub fastest: f64,
     /// That quorum.
+    #[cfg_attr(feature = "typescript", ts(type = "number[]"))]
     pub fastest_quorum: Vec<NodeId>,
 }
 

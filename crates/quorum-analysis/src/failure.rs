@@ -21,12 +21,14 @@ use table::Table;
 
 /// The failure probability of a system at one p.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumFailure"))]
 pub struct Failure {
     /// With which probability each node fails.
     pub p: f64,
     /// With which probability no quorum is alive.
     pub value: f64,
     /// How that was found.
+    #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub method: Method,
     /// Where the value lies with a confidence of 99 %, if it was sampled.
     pub interval: Option<(f64, f64)>,

@@ -28,6 +28,7 @@ pub struct Question {
 
 /// The answers. As JSON, nodes are counted from 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumReport"))]
 pub struct Report {
     /// The construction, or `file`.
     pub kind: String,
@@ -36,10 +37,12 @@ pub struct Report {
     /// How many nodes there are.
     pub nodes: usize,
     /// All quorums, unless they are too many.
+    #[cfg_attr(feature = "typescript", ts(type = "number[][] | null"))]
     pub quorums: Option<Vec<Vec<NodeId>>>,
     /// How many there are, all digits.
     pub quorum_count: Option<String>,
     /// The quorum of each node.
+    #[cfg_attr(feature = "typescript", ts(type = "number[][]"))]
     pub assignment: Vec<Vec<NodeId>>,
     /// How large the quorums are.
     pub size: Sizes,
@@ -50,6 +53,7 @@ pub struct Report {
     /// Whether some other coterie is better in every respect; none if that is not known.
     pub dominated: Option<bool>,
     /// If so: a set that meets every quorum and contains none, so it could be one too.
+    #[cfg_attr(feature = "typescript", ts(type = "number[] | null"))]
     pub could_be_added: Option<Vec<NodeId>>,
     /// The smallest possible largest probability that a node is asked.
     pub load: Option<f64>,
@@ -68,6 +72,7 @@ pub struct Report {
     /// The resilience is at least the first and at most the second.
     pub resilience_bounds: Option<(usize, usize)>,
     /// A smallest known set of nodes whose crash leaves no quorum.
+    #[cfg_attr(feature = "typescript", ts(type = "number[]"))]
     pub fatal: Vec<NodeId>,
     /// The probability that no quorum is alive.
     pub failure_probability: Option<Failure>,
@@ -79,6 +84,7 @@ pub struct Report {
 
 /// Conditions 1–4 (spec 3).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumConditions"))]
 pub struct Verdicts {
     /// 1: any two meet.
     pub intersecting: bool,

@@ -12,6 +12,7 @@ const COUNTED: u64 = 10_000_000;
 
 /// The sizes of all quorums of a system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumSizes"))]
 pub struct Sizes {
     /// Of a smallest quorum.
     pub min: usize,

@@ -1135,13 +1135,11 @@ of?: string, };
 /** What is known of a quorum system. */
 export type QuorumResult = {
 /** What `skeptron quorum --json` prints. */
-report: QuorumReport,
+report: QuorumReport & Partial<QuorumComparison>,
 /** The picture, if there is one. */
 svg: string | null,
 /** The command that asks the same. */
-command: string,
-/** Of `best`: all constructions side by side. */
-compared: QuorumCandidate[] | null, };
+command: string, };
 
 /** What `skeptron structure` is asked. */
 export type StructureRequest = {
@@ -1190,11 +1188,11 @@ estimates: Array<Array<Estimate | null>>,
 /** Of each point: how many of its runs violated a property or stalled. */
 failed: Array<number>, };
 
-/** A construction among others. */
+/** What counts when constructions are compared. */
 export type QuorumCandidate = {
 /** As it would be typed. */
 name: string,
-/** How many nodes each node asks in the mean. */
+/** How many nodes each node asks in the mean: K. */
 asked: number,
 /** Whether conditions 1–4 hold. */
 symmetric: boolean,
@@ -1206,14 +1204,23 @@ load: number,
 load_fraction: string | null,
 /** How many crashes it survives for sure. */
 resilience: number,
-/** Whether that is exact. */
+/** Whether that is exact, or perhaps more. */
 resilience_is_exact: boolean,
 /** The probability that no quorum is alive. */
 failure_probability: number,
-/** Whether that is exact. */
+/** Whether that is exact, or sampled. */
 failure_is_exact: boolean, };
 
-/** Conditions 1–4. */
+/** All constructions side by side. */
+export type QuorumComparison = {
+/** One for each construction, smallest quorums first. */
+candidates: Array<QuorumCandidate>,
+/** One for each goal. */
+recommendations: Array<QuorumRecommendation>,
+/** Why some constructions are missing. */
+missing: Array<string>, };
+
+/** Conditions 1–4 (spec 3). */
 export type QuorumConditions = {
 /** 1: any two meet. */
 intersecting: boolean,
@@ -1226,114 +1233,117 @@ equal_degree: boolean,
 /** What violates the first, in words. */
 violation: string | null, };
 
-/** The probability that no quorum is alive. */
+/** The failure probability of a system at one p. */
 export type QuorumFailure = {
-/** If each node has failed with this probability. */
+/** With which probability each node fails. */
 p: number,
-/** The probability. */
+/** With which probability no quorum is alive. */
 value: number,
-/** How it was found. */
+/** How that was found. */
 method: string,
-/** If it was estimated: in which interval it is. */
+/** Where the value lies with a confidence of 99 %, if it was sampled. */
 interval: [number, number] | null, };
 
-/** What nodes of given capacities and latencies can do. */
+/** What to optimise. */
+export type QuorumGoal = "equal-work" | "fewest-messages" | "lowest-load" | "most-crashes" | "availability";
+
+/** What nodes of given speed can do together. */
 export type QuorumPerformance = {
-/** The largest rate of entries. */
+/** The largest rate of entries that the nodes can serve. */
 capacity: number,
 /** No strategy has a larger one. */
 capacity_at_most: number,
-/** How that was found. */
+/** How it was found, and what is proved of the capacity. */
 method: string,
-/** How often to ask which quorum for it. */
+/** How likely which quorums are chosen for that, in ascending order. */
 strategy: Array<QuorumShare>,
-/** How long it takes in the mean until a quorum has answered. */
+/**
+ * How long it takes, on average, until all of the quorum chosen have answered; unknown if the
+ * strategy has too many quorums to write out, and these differ in that.
+ */
 latency: number | null,
-/** Whether no strategy of this capacity is faster. */
+/**
+ * Whether no other strategy of this capacity has a smaller expected latency; otherwise that was
+ * not looked for, because there are too many quorums.
+ */
 latency_is_least: boolean,
 /** When the quorum that answers first has answered. */
 fastest: number,
 /** That quorum. */
-fastest_quorum: Array<number>, };
+fastest_quorum: number[], };
 
 /** A construction for a goal. */
 export type QuorumRecommendation = {
-/** The goal: `equal-work`, `availability` … */
-goal: string,
-/** The construction. */
+/** The goal. */
+goal: QuorumGoal,
+/** The construction, as it would be typed. */
 name: string,
 /** Why, and at which price. */
 why: string, };
 
-/** Everything about a quorum system. Nodes are counted from 1. */
+/** The answers. As JSON, nodes are counted from 1. */
 export type QuorumReport = {
 /** The construction, or `file`. */
 kind: string,
-/** The construction as it would be typed. */
+/** The construction as it would be typed, or the name of the file. */
 name: string,
 /** How many nodes there are. */
 nodes: number,
 /** All quorums, unless they are too many. */
-quorums: Array<Array<number>> | null,
+quorums: number[][] | null,
 /** How many there are, all digits. */
 quorum_count: string | null,
 /** The quorum of each node. */
-assignment: Array<Array<number>>,
+assignment: number[][],
 /** How large the quorums are. */
 size: QuorumSizes,
-/** Conditions 1–4. */
+/** Conditions 1–4 of what the nodes ask. */
 conditions: QuorumConditions,
 /** Whether no quorum contains another. */
 coterie: boolean,
-/** Whether some other coterie is better in every respect, if that is known. */
+/** Whether some other coterie is better in every respect; none if that is not known. */
 dominated: boolean | null,
-/** If so: a set that could be a quorum, too. */
-could_be_added: Array<number> | null,
+/** If so: a set that meets every quorum and contains none, so it could be one too. */
+could_be_added: number[] | null,
 /** The smallest possible largest probability that a node is asked. */
 load: number | null,
-/** The same as a fraction, where it is proved. */
+/** The same as a fraction, where it is proved in exact arithmetic. */
 load_fraction: string | null,
-/** No strategy has a smaller load. */
+/** No strategy has a smaller load than this. */
 load_at_least: number | null,
-/** 1/c and c/N with c the smallest size. */
+/** 1/c and c/N with c the smallest size: no system has a smaller load (Naor & Wool 1998). */
 load_bounds: [number, number] | null,
-/** How the load was found. */
+/** How the load was found and what that proves. */
 load_method: string | null,
 /** How often to ask which quorum for that load. */
 strategy: Array<QuorumShare>,
-/** How many nodes may crash, whichever they are, if that is known. */
+/** How many nodes may crash, whichever they are; none if it is only known in bounds. */
 resilience: number | null,
-/** It is at least the first and at most the second. */
+/** The resilience is at least the first and at most the second. */
 resilience_bounds: [number, number] | null,
 /** A smallest known set of nodes whose crash leaves no quorum. */
-fatal: Array<number>,
+fatal: number[],
 /** The probability that no quorum is alive. */
 failure_probability: QuorumFailure | null,
 /** What the nodes can serve, if their capacities or latencies were given. */
 performance: QuorumPerformance | null,
 /** What else there is to say. */
-notes: Array<string>,
-/** Of `best`: all constructions. */
-candidates?: Array<QuorumCandidate>,
-/** Of `best`: one for each goal. */
-recommendations?: Array<QuorumRecommendation>,
-/** Of `best`: why some constructions are missing. */
-missing?: Array<string>, };
+notes: Array<string>, };
 
-/** How often to ask a quorum. */
+/** A quorum of a strategy. */
 export type QuorumShare = {
-/** Which one. */
-quorum: Array<number>,
-/** With which probability. */
+/** Which quorum. */
+quorum: number[],
+/** How likely it is chosen. */
 probability: number, };
 
-/** Sizes of quorums. */
+/** The sizes of all quorums of a system. */
 export type QuorumSizes = {
-/** The smallest. */
+/** Of a smallest quorum. */
 min: number,
-/** The largest. */
+/** Of a largest quorum. */
 max: number,
-/** The mean, where they can be counted. */
+/** Of all quorums alike; none if they are too many to be counted. */
 mean: number | null, };
 
 /** In units of the latency. */

@@ -44,8 +44,10 @@ const ROUNDING: f64 = 1e-9;
 
 /// A quorum of a strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "QuorumShare"))]
 pub struct Share {
     /// Which quorum.
+    #[cfg_attr(feature = "typescript", ts(type = "number[]"))]
     pub quorum: Vec<NodeId>,
     /// How likely it is chosen.
     pub probability: f64,

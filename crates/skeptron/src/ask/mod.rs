@@ -8,7 +8,7 @@ pub mod compare;
 mod files;
 pub(crate) mod kinds;
 pub(crate) mod names;
-pub(crate) mod quorum;
+pub mod quorum;
 pub mod sim;
 pub mod structure;
 pub(crate) mod sweep;

@@ -12,7 +12,8 @@ use skeptron_quorum_analysis::report::Question;
 use ts_rs::TS;
 
 use super::{Files, Request, names, unasked};
-pub(crate) use answer::{Answer, Compared, Subject};
+pub(crate) use answer::Subject;
+pub use answer::{Answer, Compared};
 use source::Source;
 
 mod answer;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -15,7 +16,6 @@ use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, Violation, run
 use super::traces::PictureArgs;
 use super::{Verdict, interrupt, names};
 use crate::ask::check::Dearness;
-use crate::ask::compare::Estimate;
 use crate::ask::system::Elected;
 use crate::ask::{Files, Request as _, SimOptions};
 
@@ -27,6 +27,7 @@ mod shown;
 mod worst;
 
 pub(crate) use seeds::parse_seeds;
+use seeds::{Figure, Judged};
 pub use shown::ClockArgs;
 
 #[derive(Args, Clone, Debug, PartialEq)]
@@ -178,42 +179,23 @@ impl SimArgs {
         &self,
         info: &'static Info,
         scenario: &Scenario,
-        seeds: std::ops::RangeInclusive<u64>,
+        seeds: RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
         let options = Options { stop: Some(interrupt::listen().clone()), ..self.options(false) };
-        let planned = seeds::count(&seeds);
-        let reports = seeds::reports(seeds, |seed| {
-            Ok(run(info, &self.ask.seeded(scenario, seed, Files::Disk)?, &options)?.report)
-        })?;
-        let estimate = |figure: fn(&Report) -> f64| {
-            Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
-        };
-        let figures = [
-            ("messages per entry", estimate(|r| r.messages.per_entry)),
-            ("client delay", estimate(|r| r.client_delay.mean)),
-            ("synchronisation delay", estimate(|r| r.sync_delay.mean)),
-            ("throughput", estimate(|r| r.throughput)),
-            ("inversions", estimate(|r| r.fairness.inversions.unwrap_or(0) as f64)),
+        let report =
+            |seed| Ok(run(info, &self.ask.seeded(scenario, seed, Files::Disk)?, &options)?.report);
+        let figures: [Figure<Report>; 5] = [
+            ("messages per entry", |r| Some(r.messages.per_entry)),
+            ("client delay", |r| Some(r.client_delay.mean)),
+            ("synchronisation delay", |r| Some(r.sync_delay.mean)),
+            ("throughput", |r| Some(r.throughput)),
+            ("inversions", |r| Some(r.fairness.inversions.unwrap_or(0) as f64)),
         ];
-        let failed = reports.iter().filter(|report| !report.is_fine());
-        let failures: Vec<seeds::Failure> = failed
-            .map(|report| seeds::Failure {
-                seed: report.seed,
-                violations: &report.violations,
-                stalled: Some(report.stalled),
-                command: self.command_of(report.seed),
-            })
-            .collect();
-        let summary = seeds::Summary {
-            algorithm: info.name,
-            nodes: scenario.setup.nodes(),
-            runs: reports.len(),
-            planned,
-            figures: &figures,
-            failures: &failures,
-        };
-        summary.write(self.json, out)
+        let judged: fn(&Report) -> Judged<'_> =
+            |r| Judged { seed: r.seed, violations: &r.violations, stalled: Some(r.stalled) };
+        let system = (info.name, scenario.setup.nodes());
+        self.summarise(system, seeds, report, judged, &figures, out)
     }
 
     fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {

@@ -72,11 +72,5 @@ fn answer(asked: &QuorumRequest, sender: &EventSender) -> Result<QuorumResult> {
         sender.progress(&Progress { done, total: 0, label: name.into() });
         done += 1;
     })?;
-    let compared = answer.compared.as_ref();
-    Ok(QuorumResult {
-        report: serde_json::to_value(&answer)?,
-        svg,
-        command: asked.command(),
-        compared: compared.map(|all| serde_json::to_value(&all.candidates)).transpose()?,
-    })
+    Ok(QuorumResult { report: answer, svg, command: asked.command() })
 }

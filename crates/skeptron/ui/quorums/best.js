@@ -7,7 +7,7 @@ import { say } from "../lib/language.js";
 import { figure, probability } from "./numbers.js";
 
 /** @typedef {import("../wire.js").QuorumCandidate} QuorumCandidate */
-/** @typedef {import("../wire.js").QuorumReport} QuorumReport */
+/** @typedef {import("../wire.js").QuorumResult["report"]} QuorumReport */
 
 /** What each goal is called. @type {Record<string, string>} */
 const GOALS = {

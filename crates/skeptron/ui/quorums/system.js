@@ -59,13 +59,13 @@ export function showSystem(page, params) {
     const isSystem = report.load !== null;
     const matrix = matrixPanel(report.assignment, of, choose);
     const isNarrow = report.nodes <= MOST_BESIDE;
-    compared.replaceChildren(...(result.compared ? [bestPanel(result.compared, report)] : []));
+    compared.replaceChildren(...(report.candidates ? [bestPanel(report.candidates, report)] : []));
     left.replaceChildren(picture, ...(isSystem ? [loadPanel(report, choose)] : []), ...(isNarrow ? [matrix] : []));
     right.replaceChildren(known, ...(isSystem ? [curve.element] : []));
     below.replaceChildren(...(isNarrow ? [] : [matrix]));
     if (!isSystem) return;
     // Of the one that is shown, where all were compared.
-    const asked = result.compared ? { kind: report.name, nodes: report.name.includes(":") ? undefined : report.nodes } : toRequest(question);
+    const asked = report.candidates ? { kind: report.name, nodes: report.name.includes(":") ? undefined : report.nodes } : toRequest(question);
     curve.offer(asked, report.name, isQuick && report.nodes <= MOST_AT_ONCE);
   };
   const run = async () => {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use skeptron_quorum::{Family, System};
 use skeptron_quorum_analysis::best::{Built, Candidate, Comparison, Recommendation};
 use skeptron_quorum_analysis::report::{self, Question, Report};
+use ts_rs::TS;
 
 /// What is asked about.
 pub(crate) enum Subject {
@@ -16,21 +17,26 @@ pub(crate) enum Subject {
 }
 
 /// What there is to say.
-#[derive(Serialize)]
-pub(crate) struct Answer {
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// Of one system.
     #[serde(flatten)]
-    pub(crate) report: Report,
+    pub report: Report,
     /// The comparison that led to it.
     #[serde(flatten)]
-    pub(crate) compared: Option<Compared>,
+    pub compared: Option<Compared>,
 }
 
 /// All constructions side by side.
-#[derive(Serialize)]
-pub(crate) struct Compared {
-    pub(crate) candidates: Vec<Candidate>,
-    pub(crate) recommendations: Vec<Recommendation>,
-    pub(crate) missing: Vec<String>,
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "QuorumComparison")]
+pub struct Compared {
+    /// One for each construction, smallest quorums first.
+    pub candidates: Vec<Candidate>,
+    /// One for each goal.
+    pub recommendations: Vec<Recommendation>,
+    /// Why some constructions are missing.
+    pub missing: Vec<String>,
 }
 
 impl Subject {

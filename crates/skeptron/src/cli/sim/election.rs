@@ -1,6 +1,7 @@
 //! `skeptron sim` of an election: one run, and many.
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 
 use anyhow::Result;
 use skeptron_core::catalogue::ElectionInfo;
@@ -8,9 +9,9 @@ use skeptron_sim::Options;
 use skeptron_sim::election::{Outcome, Report, Scenario, run};
 
 use super::super::{Verdict, interrupt};
-use super::{SimArgs, seeds};
+use super::SimArgs;
+use super::seeds::{Figure, Judged};
 use crate::ask::Files;
-use crate::ask::compare::Estimate;
 
 mod print;
 
@@ -50,41 +51,21 @@ impl SimArgs {
         &self,
         info: &'static ElectionInfo,
         scenario: &Scenario,
-        range: std::ops::RangeInclusive<u64>,
+        range: RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
         let options = Options { stop: Some(interrupt::listen().clone()), ..self.options(false) };
-        let planned = seeds::count(&range);
-        let reports = seeds::reports(range, |seed| {
-            Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report)
-        })?;
-        let estimate = |figure: fn(&Report) -> Option<f64>| {
-            Estimate::of(&reports.iter().filter_map(figure).collect::<Vec<_>>())
-        };
-        let mut figures = vec![("messages", estimate(|r| Some(r.messages.total as f64)))];
-        // A run that ends without a leader has no time.
-        if reports.iter().any(|report| report.time.is_some()) {
-            figures.push(("time", estimate(|r| r.time)));
-        }
-        figures.push(("calls", estimate(|r| Some(r.calls as f64))));
-        figures.push(("leaders named", estimate(|r| Some(r.leaders.len() as f64))));
-        let failed = reports.iter().filter(|report| !report.is_fine());
-        let failures: Vec<seeds::Failure> = failed
-            .map(|report| seeds::Failure {
-                seed: report.seed,
-                violations: &report.violations,
-                stalled: None,
-                command: self.command_of(report.seed),
-            })
-            .collect();
-        let summary = seeds::Summary {
-            algorithm: info.name,
-            nodes: scenario.setup.nodes(),
-            runs: reports.len(),
-            planned,
-            figures: &figures,
-            failures: &failures,
-        };
-        summary.write(self.json, out)
+        let report = |seed| Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report);
+        let figures: [Figure<Report>; 4] = [
+            ("messages", |r| Some(r.messages.total as f64)),
+            // A run that ends without a leader has no time.
+            ("time", |r| r.time),
+            ("calls", |r| Some(r.calls as f64)),
+            ("leaders named", |r| Some(r.leaders.len() as f64)),
+        ];
+        let judged: fn(&Report) -> Judged<'_> =
+            |r| Judged { seed: r.seed, violations: &r.violations, stalled: None };
+        let system = (info.name, scenario.setup.nodes());
+        self.summarise(system, range, report, judged, &figures, out)
     }
 }

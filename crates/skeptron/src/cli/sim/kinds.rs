@@ -1,6 +1,7 @@
 //! `skeptron sim --modes`: locks with kinds.
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 
 use anyhow::{Result, ensure};
 use skeptron_core::catalogue::{Info, Order};
@@ -9,9 +10,9 @@ use skeptron_sim::{Scenario, Summary};
 
 use super::super::Verdict;
 use super::super::table::{counted, folded, number, table};
-use super::{SimArgs, parse_seeds, seeds};
+use super::seeds::{Figure, Judged};
+use super::{SimArgs, parse_seeds};
 use crate::ask::Files;
-use crate::ask::compare::Estimate;
 
 impl SimArgs {
     /// The run of a lock with kinds that these options describe.
@@ -49,41 +50,23 @@ impl SimArgs {
         info: &'static Info,
         scenario: &Scenario,
         kinds: &Kinds,
-        range: std::ops::RangeInclusive<u64>,
+        range: RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let planned = seeds::count(&range);
-        let reports = seeds::reports(range, |seed| {
+        let report = |seed| {
             let scenario = Scenario { seed, ..scenario.clone() };
             Ok(run_kinds(info, &scenario, kinds, false)?.report)
-        })?;
-        let estimate = |figure: fn(&KindsReport) -> f64| {
-            Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
         };
-        let figures = [
-            ("messages per entry", estimate(|r| r.messages_per_entry)),
-            ("inside together", estimate(|r| r.concurrency.mean)),
-            ("throughput", estimate(|r| r.throughput)),
-            ("longest bypass", estimate(|r| r.longest_bypass as f64)),
+        let figures: [Figure<KindsReport>; 4] = [
+            ("messages per entry", |r| Some(r.messages_per_entry)),
+            ("inside together", |r| Some(r.concurrency.mean)),
+            ("throughput", |r| Some(r.throughput)),
+            ("longest bypass", |r| Some(r.longest_bypass as f64)),
         ];
-        let failed = reports.iter().filter(|report| !report.is_fine());
-        let failures: Vec<seeds::Failure> = failed
-            .map(|report| seeds::Failure {
-                seed: report.seed,
-                violations: &report.violations,
-                stalled: Some(report.stalled),
-                command: self.command_of(report.seed),
-            })
-            .collect();
-        let summary = seeds::Summary {
-            algorithm: info.name,
-            nodes: scenario.setup.nodes(),
-            runs: reports.len(),
-            planned,
-            figures: &figures,
-            failures: &failures,
-        };
-        summary.write(self.json, out)
+        let judged: fn(&KindsReport) -> Judged<'_> =
+            |r| Judged { seed: r.seed, violations: &r.violations, stalled: Some(r.stalled) };
+        let system = (info.name, scenario.setup.nodes());
+        self.summarise(system, range, report, judged, &figures, out)
     }
 
     fn print_kinds(

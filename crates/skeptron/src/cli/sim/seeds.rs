@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, bail};
+use comfy_table::Table;
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use skeptron_sim::Violation;
@@ -12,7 +13,7 @@ use skeptron_sim::Violation;
 use super::super::Verdict;
 use super::super::interrupt;
 use super::super::table::{number, table};
-use super::print;
+use super::{SimArgs, print};
 use crate::ask::compare::Estimate;
 
 /// Each report is kept until the end.
@@ -30,11 +31,6 @@ pub(crate) fn parse_seeds(range: &str) -> Result<RangeInclusive<u64>> {
         Some((from, to)) => Ok(from..=to),
         None => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
     }
-}
-
-/// How many seeds these are.
-pub(super) fn count(seeds: &RangeInclusive<u64>) -> u64 {
-    (seeds.end() - seeds.start()).saturating_add(1)
 }
 
 /// The reports of all seeds, in their order, made by all cores; of fewer if somebody interrupts.
@@ -58,80 +54,84 @@ pub(super) fn reports<R: Send>(
     reports
 }
 
-/// A run that failed.
-pub(super) struct Failure<'a> {
+/// What was judged of the run with one seed.
+pub(super) struct Judged<'a> {
     pub(super) seed: u64,
     pub(super) violations: &'a [Violation],
     /// Whether somebody waited for ever, where that is asked.
     pub(super) stalled: Option<bool>,
-    /// Shows it again.
-    pub(super) command: String,
 }
 
-/// All runs together.
-pub(super) struct Summary<'a> {
-    pub(super) algorithm: &'static str,
-    pub(super) nodes: usize,
-    pub(super) runs: usize,
-    /// How many there were to be.
-    pub(super) planned: u64,
-    pub(super) figures: &'a [(&'static str, Estimate)],
-    pub(super) failures: &'a [Failure<'a>],
-}
+/// The name of a figure, and what it is in a run that has it.
+pub(super) type Figure<R> = (&'static str, fn(&R) -> Option<f64>);
 
-impl Summary<'_> {
-    pub(super) fn write(&self, json: bool, out: &mut impl Write) -> Result<Verdict> {
-        if json {
-            self.write_json(out)?
+impl SimArgs {
+    /// Makes a run for each seed and prints what they come to.
+    pub(super) fn summarise<R: Send>(
+        &self,
+        (algorithm, nodes): (&'static str, usize),
+        seeds: RangeInclusive<u64>,
+        report: impl Fn(u64) -> Result<R> + Send + Sync,
+        judged: fn(&R) -> Judged<'_>,
+        figures: &[Figure<R>],
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let planned = (seeds.end() - seeds.start()).saturating_add(1);
+        let reports = reports(seeds, report)?;
+        let estimate = |(name, figure): &Figure<R>| {
+            let values: Vec<f64> = reports.iter().filter_map(figure).collect();
+            (!values.is_empty()).then(|| (*name, Estimate::of(&values)))
+        };
+        let figures: Vec<_> = figures.iter().filter_map(estimate).collect();
+        let has_failed = |run: &Judged| !run.violations.is_empty() || run.stalled == Some(true);
+        let failures: Vec<_> = reports.iter().map(judged).filter(has_failed).collect();
+        if self.json {
+            let figures: serde_json::Map<_, _> = figures
+                .iter()
+                .map(|(name, estimate)| (name.replace(' ', "_"), serde_json::json!(estimate)))
+                .collect();
+            let failures: Vec<_> = failures.iter().map(|run| self.failure(run)).collect();
+            let summary = serde_json::json!({
+                "algorithm": algorithm, "nodes": nodes, "runs": reports.len(),
+                "planned": planned, "failed": failures.len(), "figures": figures, "failures": failures,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
         } else {
-            self.write_table(out)?
+            writeln!(out, "{algorithm} · {nodes} nodes · {} runs", reports.len())?;
+            writeln!(out, "{}", figure_table(&figures))?;
+            writeln!(out, "{} of {} runs failed", failures.len(), reports.len())?;
+            if let Some(first) = failures.first() {
+                print::violations(first.violations, &self.command_of(first.seed), out)?;
+            }
         }
-        let verdict = if self.failures.is_empty() { Verdict::Fine } else { Verdict::Violated };
-        let so_far = format!("{} of {} runs were made", self.runs, self.planned);
+        let verdict = if failures.is_empty() { Verdict::Fine } else { Verdict::Violated };
+        let so_far = format!("{} of {planned} runs were made", reports.len());
         Ok(interrupt::verdict(&so_far, verdict))
     }
 
-    fn write_json(&self, out: &mut impl Write) -> Result<()> {
-        let figures: serde_json::Map<_, _> = self
-            .figures
-            .iter()
-            .map(|(name, estimate)| (name.replace(' ', "_"), serde_json::json!(estimate)))
-            .collect();
-        let failure = |failure: &Failure| {
-            let mut value = serde_json::json!({
-                "seed": failure.seed, "violations": failure.violations, "command": failure.command,
-            });
-            if let Some(stalled) = failure.stalled {
-                value["stalled"] = stalled.into();
-            }
-            value
-        };
-        let failures: Vec<_> = self.failures.iter().map(failure).collect();
-        let summary = serde_json::json!({
-            "algorithm": self.algorithm, "nodes": self.nodes, "runs": self.runs,
-            "planned": self.planned, "failed": failures.len(), "figures": figures, "failures": failures,
+    /// A run that failed, with the command that shows it again.
+    fn failure(&self, run: &Judged) -> serde_json::Value {
+        let mut value = serde_json::json!({
+            "seed": run.seed, "violations": run.violations, "command": self.command_of(run.seed),
         });
-        Ok(writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?)
+        if let Some(stalled) = run.stalled {
+            value["stalled"] = stalled.into();
+        }
+        value
     }
+}
 
-    fn write_table(&self, out: &mut impl Write) -> Result<()> {
-        writeln!(out, "{} · {} nodes · {} runs", self.algorithm, self.nodes, self.runs)?;
-        let mut rows = table(["figure", "mean over seeds", "95 % interval", "least", "most"]);
-        for (name, estimate) in self.figures {
-            let interval = format!("± {}", number(estimate.half_width));
-            rows.add_row([
-                name.to_string(),
-                number(estimate.mean),
-                interval,
-                number(estimate.min),
-                number(estimate.max),
-            ]);
-        }
-        writeln!(out, "{rows}")?;
-        writeln!(out, "{} of {} runs failed", self.failures.len(), self.runs)?;
-        if let Some(first) = self.failures.first() {
-            print::violations(first.violations, &first.command, out)?;
-        }
-        Ok(())
+fn figure_table(figures: &[(&'static str, Estimate)]) -> Table {
+    let mut rows = table(["figure", "mean over seeds", "95 % interval", "least", "most"]);
+    for (name, estimate) in figures {
+        let interval = format!("± {}", number(estimate.half_width));
+        rows.add_row([
+            name.to_string(),
+            number(estimate.mean),
+            interval,
+            number(estimate.min),
+            number(estimate.max),
+        ]);
     }
+    rows
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use ts_rs::TS;
 
 use crate::ask::compare::{CompareCurve, CompareRow};
+use crate::ask::quorum::Answer;
 use crate::ask::structure::Report;
 use crate::ask::{CheckRequest, Given};
 
@@ -197,15 +198,12 @@ pub struct AssumptionDiagram {
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct QuorumResult {
     /// What `skeptron quorum --json` prints.
-    #[ts(type = "QuorumReport")]
-    pub report: serde_json::Value,
+    #[ts(type = "QuorumReport & Partial<QuorumComparison>")]
+    pub report: Answer,
     /// The picture, if there is one.
     pub svg: Option<String>,
     /// The command that asks the same.
     pub command: String,
-    /// Of `best`: all constructions side by side.
-    #[ts(type = "QuorumCandidate[] | null")]
-    pub compared: Option<serde_json::Value>,
 }
 
 /// What is known of an information structure.

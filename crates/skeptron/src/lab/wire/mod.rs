@@ -4,7 +4,6 @@
 mod catalogue;
 mod cluster;
 mod jobs;
-mod reports;
 mod run;
 mod sweep;
 
@@ -21,10 +20,6 @@ pub use jobs::{
     AssumptionCell, AssumptionDiagram, AssumptionLine, AssumptionTable, AssumptionsReport,
     AssumptionsResult, CheckProgress, CheckResult, CheckedProperty, CompareDiagram, CompareReport,
     CompareResult, Progress, QuorumResult, StructureResult,
-};
-pub use reports::{
-    QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,
-    QuorumReport, QuorumShare, QuorumSizes,
 };
 pub use run::{
     Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Mistake, NodeState,

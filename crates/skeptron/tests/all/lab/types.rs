@@ -8,13 +8,14 @@ use skeptron::ask::compare::{
 };
 use skeptron::ask::{
     CheckRequest, CompareRequest, OptimiseRequest, QuorumRequest, SimOptions, StructureRequest,
-    structure,
+    quorum, structure,
 };
 use skeptron::lab::wire::*;
 use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex, shared};
 use skeptron_core::{Message as _, catalogue};
 use skeptron_markup::kinds::{KINDS, Look, Role};
+use skeptron_quorum_analysis::{best, capacity, failure, report, sizes, strategy};
 use ts_rs::{Config, TS};
 
 /// Set to write the files anew.
@@ -116,14 +117,16 @@ fn the_page_has_the_same_types() {
         StructureResult,
         SweepColumn,
         SweepReport,
-        QuorumCandidate,
-        QuorumConditions,
-        QuorumFailure,
-        QuorumPerformance,
-        QuorumRecommendation,
-        QuorumReport,
-        QuorumShare,
-        QuorumSizes,
+        best::Candidate,
+        quorum::Compared,
+        report::Verdicts,
+        failure::Failure,
+        best::Goal,
+        capacity::Performance,
+        best::Recommendation,
+        report::Report,
+        strategy::Share,
+        sizes::Sizes,
         structure::Delay,
         structure::Delays,
         structure::Load,

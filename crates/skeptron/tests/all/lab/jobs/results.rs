@@ -1,7 +1,6 @@
 //! Each job's result is what the command of the same name prints.
 
 use serde_json::{Value, json};
-use skeptron::lab::wire::QuorumReport;
 use skeptron_sim::trace::{Trace, What};
 
 use super::{cli, words_of};
@@ -163,10 +162,8 @@ fn quorums_are_told_and_drawn_as_by_the_command() {
         let result = lab.result("/lab/quorum", &asked);
         let printed = cli(&format!("{command} --json"));
         assert_eq!(result["report"], printed, "{command}");
-        let report: QuorumReport = serde_json::from_value(printed.clone()).unwrap();
-        assert_eq!(report.candidates.is_some(), asked["kind"] == "best");
+        assert_eq!(printed["candidates"].is_array(), asked["kind"] == "best");
         assert_eq!(cli(&(words_of(&result["command"]) + " --json")), printed);
-        assert_eq!(result["compared"], printed["candidates"]);
         match result["svg"].as_str() {
             Some(svg) => assert!(skeptron_markup::elements(svg).unwrap().contains_key("svg")),
             None => assert_eq!(asked["picture"], "none"),
