@@ -103,6 +103,3 @@ fn system(header: &Header) -> Result<Box<dyn System>, ReplayError> {
         }
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -28,8 +28,6 @@ use recovery::Recovering;
 mod finish;
 mod recovery;
 mod section;
-#[cfg(test)]
-mod tests;
 
 /// How to run a scenario; none of it changes what happens, but for how long.
 #[derive(Clone, Debug, Default)]

@@ -10,8 +10,6 @@ mod detection;
 mod judge;
 mod report;
 mod scenario;
-#[cfg(test)]
-mod tests;
 mod voters;
 
 use skeptron_core::Message as _;

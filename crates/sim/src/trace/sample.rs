@@ -1,4 +1,5 @@
-//! Runs for the tests of the formats: a small driver, apart from the simulator's.
+//! Runs for the tests of the formats and of replay: a small driver, apart from the simulator's. `tests/all` includes
+//! this file, too, and has a `trace` at its root for it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -8,7 +9,7 @@ use skeptron_core::monitor::{Exclusion, Fence};
 use skeptron_core::mutex::{Mutex, ricart_agrawala::RicartAgrawala};
 use skeptron_core::{Effect, Input, Lock, NodeId, Outbox, Protocol, Setup};
 
-use super::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, Trace, VERSION, What};
+use crate::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, Trace, VERSION, What};
 
 /// Ricart–Agrawala with everything that can happen to it.
 pub(crate) struct Scene {

@@ -1,11 +1,13 @@
-use skeptron_core::{Setup, catalogue};
+//! What was recorded is played again: the nodes must do what the records say.
 
-use super::*;
-use crate::faults::{Fault, PlannedFault};
-use crate::run::{Options, run};
-use crate::scenario::Scenario;
-use crate::trace::sample::Scene;
-use crate::trace::{Loss, Record, What};
+use skeptron_core::{NodeId, Setup, catalogue};
+use skeptron_sim::election;
+use skeptron_sim::replay::{ReplayError, complete, replay};
+use skeptron_sim::trace::{Loss, Record, Ticks, Trace, VERSION, What};
+use skeptron_sim::value::Value;
+use skeptron_sim::{Fault, Options, PlannedFault, Scenario, run};
+
+use crate::sample::Scene;
 
 fn record(t: Ticks, node: usize, what: What) -> Record {
     Record { t, node: NodeId::new(node - 1), what }
@@ -162,6 +164,14 @@ fn a_run_of_nobody_cannot_be_run_again() {
     assert_eq!(replay(&trace), Err(ReplayError::UnknownAlgorithm("nobody".into())));
 }
 
+/// The example of the format's description happened as it says.
+#[test]
+fn the_example_in_the_docs_can_be_played_again() {
+    let page = include_str!("../../../../docs/trace-format.md");
+    let example = page.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
+    replay(&Trace::read(example.as_bytes()).unwrap()).unwrap();
+}
+
 /// What the nodes do follows from the inputs: nothing else is needed to make a run again.
 #[test]
 fn the_inputs_of_a_run_complete_to_the_run() {
@@ -179,9 +189,9 @@ fn the_inputs_of_a_run_complete_to_the_run() {
     }
     for name in ["bully", "ring"] {
         let info = catalogue::find_election(name).unwrap();
-        let mut scenario = crate::election::Scenario::new(setup.clone());
+        let mut scenario = election::Scenario::new(setup.clone());
         scenario.faults.planned.push(crash.clone());
-        traces.extend(crate::election::run(info, &scenario, &options).unwrap().trace);
+        traces.extend(election::run(info, &scenario, &options).unwrap().trace);
     }
     for mut trace in traces {
         let inputs = trace.records.iter().filter(|record| record.what.is_input()).cloned();

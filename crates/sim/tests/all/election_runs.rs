@@ -4,13 +4,10 @@ use skeptron_core::election::Epoch;
 use skeptron_core::topology::Graph;
 use skeptron_core::{NodeId, Setup, catalogue};
 
-use super::{Detector, Initiator, Reign, Report, Scenario, run};
-use crate::faults::{Fault, PlannedFault};
-use crate::network::Latency;
-use crate::queue::QueueKind;
-use crate::replay::replay;
-use crate::run::Options;
-use crate::trace::{Record, TICKS_PER_UNIT, Ticks, What};
+use skeptron_sim::election::{Detector, Initiator, Reign, Report, Scenario, run};
+use skeptron_sim::replay::replay;
+use skeptron_sim::trace::{Record, TICKS_PER_UNIT, Ticks, What};
+use skeptron_sim::{Fault, Latency, Options, PlannedFault, QueueKind};
 
 fn node(number: usize) -> NodeId {
     NodeId::new(number - 1)
@@ -253,7 +250,7 @@ fn a_run_is_the_same_on_both_queues_and_recorded() {
     let mut scenario = scenario(6, 2);
     scenario.latency = Latency::parse("uniform:0.1..1", 6).unwrap();
     scenario.detector = Detector::Imperfect { delay: 700, rate: 0.2, lasting: 3.0 };
-    scenario.faults.crashes = Some(crate::faults::RandomFault { rate: 0.1, lasting: Some(9.0) });
+    scenario.faults.crashes = Some(skeptron_sim::RandomFault { rate: 0.1, lasting: Some(9.0) });
     let hash = |queue, record| {
         let options = Options { queue, record, ..Options::default() };
         run(info, &scenario, &options).unwrap().report.trace_hash

@@ -5,14 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use skeptron_core::{NodeId, Setup, catalogue};
 
-use super::{Options, run};
-use crate::distribution::Distribution;
-use crate::faults::{Fault, PlannedFault};
-use crate::metrics::Report;
-use crate::network::Latency;
-use crate::scenario::{Scenario, ScenarioError};
-use crate::trace::{TICKS_PER_UNIT, What};
-use crate::workload::Workload;
+use skeptron_sim::trace::{TICKS_PER_UNIT, What};
+use skeptron_sim::{
+    Distribution, Fault, Latency, Options, PlannedFault, Report, Scenario, ScenarioError, Workload,
+    run,
+};
 
 fn report(name: &str, scenario: &Scenario) -> Report {
     run(catalogue::find(name).unwrap(), scenario, &Options::default()).unwrap().report
