@@ -31,6 +31,7 @@ mod graph;
 mod kinds;
 mod level;
 mod local;
+pub mod machine;
 pub mod members;
 mod memory;
 mod model;

@@ -6,9 +6,11 @@ mod kinds;
 mod members;
 mod oracle;
 mod prefix;
+mod specified;
 mod stabilising;
 mod starvation;
 mod stateright;
+mod tla;
 mod walks;
 
 use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
