@@ -1,10 +1,14 @@
 //! Which construction for N nodes? All of them side by side, and one for each goal.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
 use serde::Serialize;
-use skeptron_quorum::conditions::conditions;
+use skeptron_quorum::conditions::Conditions;
 use skeptron_quorum::{Construction, QuorumError, System, build};
 
-use super::report::{Question, QuestionError, Report, analyse};
+use super::report::{Figures, Question, QuestionError, Report, met};
 
 /// All constructions that exist for so many nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,6 +86,8 @@ pub struct Recommendation {
 pub struct Built {
     nodes: usize,
     systems: Vec<System>,
+    /// What holds of each.
+    conditions: Vec<Conditions>,
     /// Where the smallest one with conditions 1–4 stands; it has a note that says why.
     best: Option<usize>,
     /// What does not exist for so many nodes, and why.
@@ -92,13 +98,20 @@ impl Built {
     /// Builds all that exist for `nodes` nodes.
     #[must_use]
     pub fn of(nodes: usize) -> Self {
-        let mut built = Built { nodes, systems: Vec::new(), best: None, missing: Vec::new() };
+        let mut built = Built {
+            nodes,
+            systems: Vec::new(),
+            conditions: Vec::new(),
+            best: None,
+            missing: Vec::new(),
+        };
         for construction in Construction::of_any_size() {
             match build(&construction, nodes) {
                 Ok(system) => built.systems.push(system),
                 Err(error) => built.missing.push((construction, error)),
             }
         }
+        built.conditions = built.systems.iter().map(met).collect();
         built.choose();
         built
     }
@@ -118,14 +131,14 @@ impl Built {
         }
     }
 
-    /// Compares all of them. `progress` hears which one is next.
+    /// Compares all of them, on all cores. `progress` hears which one is next.
     ///
     /// # Errors
     /// If there are none, or the question makes no sense.
     pub fn compare(
         &self,
         question: &Question,
-        mut progress: impl FnMut(&str),
+        progress: impl FnMut(&str),
     ) -> Result<Comparison, CompareError> {
         let nodes = self.nodes;
         if nodes == 0 {
@@ -136,13 +149,13 @@ impl Built {
             let most = construction.most_nodes();
             return Err(QuorumError::TooManyNodes { construction, nodes, most }.into());
         }
-        let (mut candidates, mut best) = (Vec::new(), None);
-        for (place, system) in self.systems.iter().enumerate() {
-            progress(system.kind());
-            let report = analyse(system, question)?;
-            candidates.push(Candidate::of(system, &report));
+        let mut best = None;
+        let mut candidates = Vec::new();
+        for (place, figures) in self.figures(question, progress)?.into_iter().enumerate() {
+            let system = &self.systems[place];
+            candidates.push(Candidate::of(system, &figures));
             if self.best == Some(place) {
-                best = Some(report);
+                best = Some(figures.report(system, question)?);
             }
         }
         candidates.sort_by(|a, b| a.asked.total_cmp(&b.asked));
@@ -150,6 +163,40 @@ impl Built {
             Goal::ALL.iter().filter_map(|goal| goal.best_of(&candidates)).collect();
         let missing = self.missing.iter().map(|(_, error)| error.to_string()).collect();
         Ok(Comparison { nodes, candidates, recommendations, missing, best })
+    }
+
+    fn figures(
+        &self,
+        question: &Question,
+        mut progress: impl FnMut(&str),
+    ) -> Result<Vec<Figures>, QuestionError> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicUsize::new(0);
+        let (sender, receiver) = mpsc::channel();
+        let mut all: Vec<_> = self.systems.iter().map(|_| None).collect();
+        thread::scope(|scope| {
+            for _ in 0..threads.min(self.systems.len()) {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(system) = self.systems.get(place) else { break };
+                        // Whoever asks listens to the end.
+                        let _ = sender.send((place, None));
+                        let figures = Figures::of(system, self.conditions[place], question);
+                        let _ = sender.send((place, Some(figures)));
+                    }
+                });
+            }
+            drop(sender);
+            for (place, figures) in receiver {
+                match figures {
+                    None => progress(self.systems[place].kind()),
+                    Some(figures) => all[place] = Some(figures),
+                }
+            }
+        });
+        all.into_iter().flatten().collect()
     }
 
     /// Finds the best, and notes why it is.
@@ -184,8 +231,7 @@ impl Built {
     }
 
     fn is_symmetric(&self, place: usize) -> bool {
-        let sets: Vec<_> = self.systems[place].assignment().iter().map(<[_]>::to_vec).collect();
-        let met = conditions(&sets, self.nodes);
+        let met = &self.conditions[place];
         met.without_self.is_none() && met.equal_size && met.equal_degree
     }
 
@@ -208,20 +254,20 @@ pub enum CompareError {
 }
 
 impl Candidate {
-    fn of(system: &System, report: &Report) -> Self {
-        let conditions = &report.conditions;
-        let failure = report.failure_probability.as_ref();
+    fn of(system: &System, figures: &Figures) -> Self {
+        let Figures { conditions, load, resilience, failure } = figures;
+        let contains_self = conditions.without_self.is_none();
         Candidate {
-            name: report.name.clone(),
+            name: system.name().to_owned(),
             asked: system.assignment().mean_size(),
-            symmetric: conditions.contains_self && conditions.equal_size && conditions.equal_degree,
-            contains_self: conditions.contains_self,
-            load: report.load.unwrap_or(1.0),
-            load_fraction: report.load_fraction.clone(),
-            resilience: report.resilience_bounds.map_or(0, |(at_least, _)| at_least),
-            resilience_is_exact: report.resilience.is_some(),
-            failure_probability: failure.map_or(1.0, |failure| failure.value),
-            failure_is_exact: failure.is_none_or(|failure| failure.interval.is_none()),
+            symmetric: contains_self && conditions.equal_size && conditions.equal_degree,
+            contains_self,
+            load: load.value,
+            load_fraction: load.fraction.as_ref().map(ToString::to_string),
+            resilience: resilience.at_least,
+            resilience_is_exact: resilience.exact().is_some(),
+            failure_probability: failure.value,
+            failure_is_exact: failure.interval.is_none(),
         }
     }
 }

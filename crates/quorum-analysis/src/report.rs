@@ -1,5 +1,9 @@
 //! Everything that can be said about a system, at once.
 
+use std::any::Any;
+use std::panic::resume_unwind;
+use std::thread;
+
 use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_quorum::conditions::{Conditions, conditions, contained};
@@ -8,8 +12,8 @@ use skeptron_quorum::{Disjoint, Family, Shape, System, braced};
 use super::capacity::{Performance, PerformanceError, performance};
 use super::domination::{Domination, domination};
 use super::failure::{Failure, FailureError, Sampling, failure};
-use super::load::{bounds, load};
-use super::resilience::resilience;
+use super::load::{Load, bounds, load};
+use super::resilience::{Resilience, resilience};
 use super::sizes::{Sizes, sizes};
 use super::strategy::Share;
 
@@ -118,74 +122,116 @@ const LISTED_MEMBERS: usize = 4_000_000;
 /// # Errors
 /// If the question makes no sense.
 pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionError> {
-    let nodes = system.nodes();
-    let failure = failure(system, question.p, &question.sampling)?;
-    let performance = match (&question.capacities, &question.latencies) {
-        (None, None) => None,
-        (capacities, latencies) => {
-            let ones = || vec![1.0; nodes];
-            let capacities = capacities.clone().unwrap_or_else(ones);
-            let latencies = latencies.clone().unwrap_or_else(ones);
-            Some(performance(system, &capacities, &latencies)?)
+    Figures::of(system, met(system), question)?.report(system, question)
+}
+
+/// What systems are compared by; the rest of a [`Report`] is for one.
+pub(crate) struct Figures {
+    pub(crate) conditions: Conditions,
+    pub(crate) load: Load,
+    pub(crate) resilience: Resilience,
+    pub(crate) failure: Failure,
+}
+
+impl Figures {
+    pub(crate) fn of(
+        system: &System,
+        conditions: Conditions,
+        question: &Question,
+    ) -> Result<Self, QuestionError> {
+        // Each of them can take a second.
+        let (load, resilience, failure) = thread::scope(|scope| {
+            let load = scope.spawn(|| load(system));
+            let resilience = scope.spawn(|| resilience(system));
+            let failure = failure(system, question.p, &question.sampling);
+            (load.join(), resilience.join(), failure)
+        });
+        let (load, resilience) =
+            (load.unwrap_or_else(go_on_panicking), resilience.unwrap_or_else(go_on_panicking));
+        Ok(Figures { conditions, load, resilience, failure: failure? })
+    }
+
+    pub(crate) fn report(
+        self,
+        system: &System,
+        question: &Question,
+    ) -> Result<Report, QuestionError> {
+        let Figures { conditions: met, load, resilience, failure } = self;
+        let nodes = system.nodes();
+        let performance = match (&question.capacities, &question.latencies) {
+            (None, None) => None,
+            (capacities, latencies) => {
+                let ones = || vec![1.0; nodes];
+                let capacities = capacities.clone().unwrap_or_else(ones);
+                let latencies = latencies.clone().unwrap_or_else(ones);
+                Some(performance(system, &capacities, &latencies)?)
+            }
+        };
+        let sizes = sizes(system);
+        let inside = match system.shape() {
+            Shape::Listed(quorums) | Shape::Grid { quorums, .. } => contained(quorums)
+                .map(|(inner, outer)| (quorums[inner].clone(), quorums[outer].clone())),
+            Shape::Gates(_) => None,
+        };
+        let domination = domination(system);
+        let mut notes = system.notes().to_vec();
+        notes.extend(idle(system, met.without_self));
+        if let Some((inner, outer)) = &inside {
+            notes.push(format!("no coterie: {} contains {}", braced(outer), braced(inner)));
         }
-    };
-    let sizes = sizes(system);
-    let assignment: Vec<Vec<NodeId>> = system.assignment().iter().map(<[NodeId]>::to_vec).collect();
-    let met = conditions(&assignment, nodes);
-    let load = load(system);
-    let resilience = resilience(system);
-    let inside = match system.shape() {
-        Shape::Listed(quorums) | Shape::Grid { quorums, .. } => contained(quorums)
-            .map(|(inner, outer)| (quorums[inner].clone(), quorums[outer].clone())),
-        Shape::Gates(_) => None,
-    };
-    let domination = domination(system);
-    let mut notes = system.notes().to_vec();
-    notes.extend(idle(system, met.without_self));
-    if let Some((inner, outer)) = &inside {
-        notes.push(format!("no coterie: {} contains {}", braced(outer), braced(inner)));
+        if load.is_turned {
+            notes.push(
+                "the strategy shows one quorum of each form; to share the load, alike nodes take turns in it"
+                    .to_owned(),
+            );
+        }
+        if domination == Domination::Unknown {
+            notes.push(
+                "whether it is dominated is not known: there are too many sets to try".to_owned(),
+            );
+        }
+        let (dominated, could_be_added) = match domination {
+            Domination::NonDominated => (Some(false), None),
+            Domination::Dominated { witness } => (Some(true), Some(witness)),
+            Domination::Unknown => (None, None),
+        };
+        Ok(Report {
+            kind: system.kind().to_owned(),
+            name: system.name().to_owned(),
+            nodes,
+            quorums: listing(system),
+            quorum_count: sizes.count.as_ref().map(ToString::to_string),
+            assignment: system.assignment().iter().map(<[NodeId]>::to_vec).collect(),
+            size: sizes,
+            conditions: Verdicts::of(&met, None),
+            coterie: inside.is_none(),
+            dominated,
+            could_be_added,
+            load: Some(load.value),
+            load_fraction: load.fraction.as_ref().map(ToString::to_string),
+            load_at_least: Some(load.lower_bound),
+            load_bounds: Some(bounds(system)),
+            load_method: Some(load.method.to_string()),
+            strategy: load.strategy,
+            resilience: resilience.exact(),
+            resilience_bounds: Some((resilience.at_least, resilience.at_most)),
+            fatal: resilience.fatal,
+            failure_probability: Some(failure),
+            performance,
+            notes,
+        })
     }
-    if load.is_turned {
-        notes.push(
-            "the strategy shows one quorum of each form; to share the load, alike nodes take turns in it"
-                .to_owned(),
-        );
-    }
-    if domination == Domination::Unknown {
-        notes.push(
-            "whether it is dominated is not known: there are too many sets to try".to_owned(),
-        );
-    }
-    let (dominated, could_be_added) = match domination {
-        Domination::NonDominated => (Some(false), None),
-        Domination::Dominated { witness } => (Some(true), Some(witness)),
-        Domination::Unknown => (None, None),
-    };
-    Ok(Report {
-        kind: system.kind().to_owned(),
-        name: system.name().to_owned(),
-        nodes,
-        quorums: listing(system),
-        quorum_count: sizes.count.as_ref().map(ToString::to_string),
-        assignment,
-        size: sizes,
-        conditions: Verdicts::of(&met, None),
-        coterie: inside.is_none(),
-        dominated,
-        could_be_added,
-        load: Some(load.value),
-        load_fraction: load.fraction.as_ref().map(ToString::to_string),
-        load_at_least: Some(load.lower_bound),
-        load_bounds: Some(bounds(system)),
-        load_method: Some(load.method.to_string()),
-        strategy: load.strategy,
-        resilience: resilience.exact(),
-        resilience_bounds: Some((resilience.at_least, resilience.at_most)),
-        fatal: resilience.fatal,
-        failure_probability: Some(failure),
-        performance,
-        notes,
-    })
+}
+
+/// For what a thread of ours leaves behind.
+fn go_on_panicking<T>(panic: Box<dyn Any + Send>) -> T {
+    resume_unwind(panic)
+}
+
+/// What holds of the quorums that the nodes ask.
+pub(crate) fn met(system: &System) -> Conditions {
+    let sets: Vec<&[NodeId]> = system.assignment().iter().collect();
+    conditions(&sets, system.nodes())
 }
 
 /// What is left to say about sets that do not meet.

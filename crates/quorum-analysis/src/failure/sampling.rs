@@ -1,4 +1,4 @@
-//! The failure probability by chance: 64 samples at once, a bit of a word for each.
+//! The failure probability by chance: a block of words of samples at once, a bit for each.
 
 use rand_core::Rng as _;
 use rand_pcg::Mcg128Xsl64;
@@ -11,6 +11,13 @@ const STEPS: u64 = 1_500_000_000;
 
 /// About so many random words decide who fails in 64 samples.
 const WORDS_PER_NODE: usize = 8;
+
+/// A bit for each sample, as many as the machine's vectors take at a time.
+type Block = [u64; BLOCK];
+const BLOCK: usize = 4;
+
+/// After so many members of a quorum it is looked whether it is dead in every sample.
+const LOOK_AFTER: usize = 8;
 
 /// The quantile of the normal distribution that leaves 0.5 % on each side.
 const Z: f64 = 2.575_829_303_548_901;
@@ -25,11 +32,17 @@ pub(super) fn failure(
     let steps = nodes * WORDS_PER_NODE + quorums.iter().map(Vec::len).sum::<usize>();
     let words = sampling.samples.div_ceil(64).clamp(1, 1 + STEPS / steps as u64);
     let mut chance = Chance::new(sampling.seed);
-    let mut alive = vec![0; nodes];
+    let mut alive = vec![[0; BLOCK]; nodes];
     let mut failed = 0;
-    for _ in 0..words {
-        alive.fill_with(|| !chance.happens(p));
-        failed += u64::from((!live(quorums, &alive)).count_ones());
+    let mut left = words;
+    while left > 0 {
+        let block = left.min(BLOCK as u64) as usize;
+        for word in 0..block {
+            alive.iter_mut().for_each(|alive| alive[word] = !chance.happens(p));
+        }
+        let live = live(quorums, &alive);
+        failed += live[..block].iter().map(|live| u64::from(live.count_zeros())).sum::<u64>();
+        left -= block as u64;
     }
     let samples = words * 64;
     let interval = wilson(failed, samples);
@@ -38,19 +51,22 @@ pub(super) fn failure(
 }
 
 /// In which samples a quorum is alive.
-fn live(quorums: &[Vec<NodeId>], alive: &[u64]) -> u64 {
-    let mut live = 0;
+fn live(quorums: &[Vec<NodeId>], alive: &[Block]) -> Block {
+    let mut live = [0; BLOCK];
     for quorum in quorums {
         // Only samples without a live quorum are of interest.
-        let mut complete = !live;
-        for member in quorum {
-            complete &= alive[member.index()];
-            if complete == 0 {
+        let mut complete = live.map(|live: u64| !live);
+        for members in quorum.chunks(LOOK_AFTER) {
+            for member in members {
+                let alive = &alive[member.index()];
+                complete.iter_mut().zip(alive).for_each(|(complete, alive)| *complete &= alive);
+            }
+            if complete == [0; BLOCK] {
                 break;
             }
         }
-        live |= complete;
-        if live == u64::MAX {
+        live.iter_mut().zip(complete).for_each(|(live, complete)| *live |= complete);
+        if live == [u64::MAX; BLOCK] {
             break;
         }
     }

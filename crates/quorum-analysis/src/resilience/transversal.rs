@@ -17,7 +17,7 @@ pub(super) fn smallest(quorums: &[Vec<NodeId>], nodes: usize) -> (usize, Vec<Nod
     if let Some(quorum) = quorum.filter(|quorum| quorum.len() < best.len()) {
         best.clone_from(quorum);
     }
-    let mut least = search.bound();
+    let mut least = search.bound().0;
     // Each size that is refuted raises the bound, whatever happens later.
     while least < best.len() {
         match search.within(least) {
@@ -54,13 +54,15 @@ pub(crate) fn shrunk(
 /// met yet.
 struct Search<'a> {
     quorums: &'a [Vec<NodeId>],
+    /// How many members they have in all.
+    members: usize,
     through: Vec<Vec<usize>>,
     /// How many of the chosen are in each quorum.
     hits: Vec<usize>,
     /// How many quorums are not met yet.
     unmet: usize,
     /// In how many of those each node is.
-    degree: Vec<usize>,
+    degree: Vec<u32>,
     /// Who may not be chosen here, because what it leads to has been searched.
     is_excluded: Vec<bool>,
     chosen: Vec<NodeId>,
@@ -72,9 +74,10 @@ impl<'a> Search<'a> {
         let through = through(quorums, nodes);
         Search {
             quorums,
+            members: quorums.iter().map(Vec::len).sum(),
             hits: vec![0; quorums.len()],
             unmet: quorums.len(),
-            degree: through.iter().map(Vec::len).collect(),
+            degree: through.iter().map(|quorums| quorums.len() as u32).collect(),
             is_excluded: vec![false; nodes],
             chosen: Vec::new(),
             through,
@@ -102,19 +105,27 @@ impl<'a> Search<'a> {
         shrunk(chosen.into_iter(), &self.through, &mut hits)
     }
 
-    /// How many more nodes it takes at least. If each unmet quorum shares itself out so that no node gets
-    /// more than 1 in all, no node is worth more than 1, and together they must be worth all that was
-    /// shared: a fractional packing.
-    fn bound(&self) -> usize {
-        let share = |quorum: &Vec<NodeId>| {
-            let open = quorum.iter().filter(|node| !self.is_excluded[node.index()]);
-            let most = open.map(|node| self.degree[node.index()]).max();
-            most.map_or(f64::INFINITY, |most| 1.0 / most as f64)
-        };
-        let unmet = self.quorums.iter().zip(&self.hits).filter(|(_, hits)| **hits == 0);
-        let shares: f64 = unmet.map(|(quorum, _)| share(quorum)).sum();
+    /// How many more nodes it takes at least, and an unmet quorum that leaves the least choice. If each unmet
+    /// quorum shares itself out so that no node gets more than 1 in all, no node is worth more than 1, and
+    /// together they must be worth all that was shared: a fractional packing.
+    fn bound(&self) -> (usize, &'a [NodeId]) {
+        let (mut shares, mut tightest, mut fewest) = (0.0, &[][..], usize::MAX);
+        for (quorum, _) in self.quorums.iter().zip(&self.hits).filter(|(_, hits)| **hits == 0) {
+            let (mut most, mut open) = (0, 0);
+            for node in quorum {
+                // Whoever may be chosen is in this one at least.
+                let degree = self.degree[node.index()];
+                let degree = if self.is_excluded[node.index()] { 0 } else { degree };
+                most = most.max(degree);
+                open += usize::from(degree > 0);
+            }
+            shares += if most == 0 { f64::INFINITY } else { 1.0 / f64::from(most) };
+            if open < fewest {
+                (tightest, fewest) = (quorum, open);
+            }
+        }
         // Rounding may not make the bound one too high.
-        (shares - 1e-6).ceil().max(0.0) as usize
+        ((shares - 1e-6).ceil().max(0.0) as usize, tightest)
     }
 
     /// Whether there is a transversal of this size, which is then `chosen`; none if the steps are used up.
@@ -122,14 +133,16 @@ impl<'a> Search<'a> {
         if self.unmet == 0 {
             return Some(true);
         }
-        self.steps += self.quorums.iter().map(Vec::len).sum::<usize>() as u64;
+        self.steps += self.members as u64;
         if self.steps > STEPS {
             return None;
         }
-        let Some(left) = size.checked_sub(1).filter(|_| self.bound() <= size) else {
+        let Some(left) = size.checked_sub(1) else { return Some(false) };
+        let (least, tightest) = self.bound();
+        if least > size {
             return Some(false);
-        };
-        let branches = self.branches();
+        }
+        let branches = self.branches(tightest);
         let mut result = Some(false);
         let mut tried = 0;
         for &node in &branches {
@@ -151,14 +164,10 @@ impl<'a> Search<'a> {
         result
     }
 
-    /// One of these has to be chosen: those of the unmet quorum that leaves the least choice.
-    fn branches(&self) -> Vec<NodeId> {
-        let open = |quorum: &'a Vec<NodeId>| {
-            quorum.iter().copied().filter(|node| !self.is_excluded[node.index()])
-        };
-        let unmet = self.quorums.iter().zip(&self.hits).filter(|(_, hits)| **hits == 0);
-        let tightest = unmet.map(|(quorum, _)| quorum).min_by_key(|quorum| open(quorum).count());
-        let mut branches: Vec<_> = tightest.map(open).into_iter().flatten().collect();
+    /// One of these has to be chosen, those first that meet most.
+    fn branches(&self, tightest: &[NodeId]) -> Vec<NodeId> {
+        let open = tightest.iter().copied().filter(|node| !self.is_excluded[node.index()]);
+        let mut branches: Vec<_> = open.collect();
         branches.sort_by_key(|node| std::cmp::Reverse(self.degree[node.index()]));
         branches
     }

@@ -377,9 +377,9 @@ impl<'a> Program<'a> {
     fn cheapest(&mut self, prices: &[f64]) -> Column {
         let quorum = match &self.columns {
             Columns::Listed { columns, .. } => {
-                let price = |column: &&Column| column.price(prices);
-                let least = columns.iter().min_by(|a, b| price(a).total_cmp(&price(b)));
-                return least.expect("some quorum can serve").clone();
+                let priced = columns.iter().map(|column| (column.price(prices), column));
+                let least = priced.min_by(|(a, _), (b, _)| a.total_cmp(b));
+                return least.expect("some quorum can serve").1.clone();
             }
             Columns::Generated { gates, .. } => self.cheapest_quorum(gates, prices),
         };

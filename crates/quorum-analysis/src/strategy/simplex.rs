@@ -181,10 +181,19 @@ impl Simplex {
         for (price, entry) in self.prices.iter_mut().zip(&pivot_row) {
             *price += gain * entry;
         }
+        // Early on most of it is zero, and changes nothing.
+        let nonzero: Vec<(usize, f64)> =
+            pivot_row.iter().copied().enumerate().filter(|(_, entry)| *entry != 0.0).collect();
+        let is_sparse = 4 * nonzero.len() < rows;
         for (row, &factor) in exchange.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
             self.work += rows;
             self.amounts[row] -= factor * taken;
-            for (entry, pivot) in self.inverse[row * rows..].iter_mut().zip(&pivot_row) {
+            let entries = &mut self.inverse[row * rows..(row + 1) * rows];
+            if is_sparse {
+                nonzero.iter().for_each(|&(place, pivot)| entries[place] -= factor * pivot);
+                continue;
+            }
+            for (entry, pivot) in entries.iter_mut().zip(&pivot_row) {
                 *entry -= factor * pivot;
             }
         }
