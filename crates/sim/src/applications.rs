@@ -129,6 +129,18 @@ impl<'a> Applications<'a> {
         matches!(self.scenario.workload, Workload::Sequential { .. })
     }
 
+    /// At whom requests arrive from outside, if they do so without end.
+    pub(crate) fn callers(&self) -> Option<&[NodeId]> {
+        let requesters = &self.scenario.requesters;
+        match self.scenario.workload {
+            Workload::Hot { hot, share, .. } if share >= 1.0 => Some(&requesters[..hot]),
+            Workload::Poisson { .. } | Workload::Hot { .. } | Workload::Bursts { .. } => {
+                Some(requesters)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a request follows when `node` begins anew after a crash.
     pub(crate) fn restarts_asking(&self, node: NodeId) -> bool {
         let waits_for_it = match self.scenario.workload {

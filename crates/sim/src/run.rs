@@ -301,6 +301,10 @@ impl<'a, const W: usize> Sections<'a, W> {
         if self.ended_at.is_some() {
             return;
         }
+        if self.progress.waiting() > 0 && nodes.next_at().is_none() && self.nobody_can_ask() {
+            self.stall = self.at_rest();
+            return;
+        }
         let mut wanting = Vec::new();
         let next = self.applications.arrive(self.env.now, &mut wanting);
         for node in wanting {

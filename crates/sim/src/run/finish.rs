@@ -7,6 +7,7 @@ use super::{Outcome, Sections, claimed_bypasses, most_barren};
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
 use crate::scenario::ScenarioError;
 use crate::trace::Header;
+use crate::troubles::Health;
 use crate::workload::Workload;
 
 impl<const W: usize> Sections<'_, W> {
@@ -112,6 +113,17 @@ impl<const W: usize> Sections<'_, W> {
     fn faults_are_over(&self) -> bool {
         let planned = self.scenario.faults.planned.iter();
         planned.map(|fault| fault.until.unwrap_or(fault.from)).all(|end| end < self.env.now)
+    }
+
+    /// Whether requests from outside, which have no end, all come to nodes that wait already, where they only
+    /// queue. If nothing else is to happen, nothing ever will.
+    #[cold]
+    pub(super) fn nobody_can_ask(&self) -> bool {
+        let can_ask = |node: &NodeId| {
+            self.env.troubles.health(*node) == Health::Up && !self.progress.is_waiting(*node)
+        };
+        let callers = self.applications.callers();
+        self.scenario.hand.is_idle() && callers.is_some_and(|callers| !callers.iter().any(can_ask))
     }
 
     /// Nothing can happen any more of its own accord. Somebody waits then in vain, unless for what

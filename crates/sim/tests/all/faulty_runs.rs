@@ -49,6 +49,32 @@ fn a_crash_does_not_end_a_sequential_workload() {
     assert_eq!((paused.entries, paused.stalled), (50, false), "nobody else was up meanwhile");
 }
 
+/// Requests come without end, but only to nodes that wait already.
+#[test]
+fn an_open_workload_that_stalled_ends_at_once() {
+    let crash = fault(20, None, Fault::Crash(NodeId::new(1)));
+    let (rate, every) = (0.2, 7 * TICKS_PER_UNIT);
+    let workloads = [
+        Workload::Poisson { rate },
+        Workload::Hot { rate, hot: 2, share: 0.5 },
+        Workload::Hot { rate, hot: 1, share: 1.0 },
+        Workload::Bursts { size: 2, every },
+    ];
+    for workload in workloads {
+        let mut scenario = sequential(4, 0.0, std::slice::from_ref(&crash));
+        scenario.workload = workload.clone();
+        let stalled = report("ricart-agrawala", &scenario);
+        let violation = &stalled.violations[0];
+        assert!(stalled.stalled && stalled.events < 500, "{workload:?}: {stalled:?}");
+        assert!(violation.detail.ends_with("but nothing can happen any more"), "{violation:?}");
+        // Whoever waits for one that stands still is served later.
+        let pause = fault(20, Some(2_000), Fault::Pause(NodeId::new(1)));
+        scenario.faults.planned = vec![pause];
+        let late = report("ricart-agrawala", &scenario);
+        assert_eq!((late.entries, late.stalled), (50, false), "{workload:?}");
+    }
+}
+
 /// The end of one fault is not that of another.
 #[test]
 fn a_fault_lasts_until_its_own_end() {
