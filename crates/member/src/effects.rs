@@ -43,6 +43,11 @@ pub trait Effects<W> {
     /// A member says what came of the order to break a lock.
     fn broken(&mut self, _from: MemberId, _order: u64, _outcome: Broken) {}
 
+    /// Whether somebody observes it, so that it is worth saying what messages say.
+    fn is_heard(&self) -> bool {
+        false
+    }
+
     /// Something that an observer may want to know.
     fn tell(&mut self, event: Event<'_>);
 
@@ -225,6 +230,8 @@ pub enum Event<'a> {
         kind: usize,
         /// Its name in the paper.
         message: &'static str,
+        /// What it says, briefly; empty if nobody observes it.
+        payload: &'a str,
         /// To whom.
         to: MemberId,
         /// Its number on the link there, the same at the receipt.
@@ -240,6 +247,8 @@ pub enum Event<'a> {
         kind: usize,
         /// Its name in the paper.
         message: &'static str,
+        /// What it says, briefly; empty if nobody observes it.
+        payload: &'a str,
         /// From whom.
         from: MemberId,
         /// Its number on the link from there, the same at the sending.

@@ -83,6 +83,9 @@ pub enum What {
         sequence: u64,
         /// Its name in the paper.
         message: String,
+        /// What it says, briefly: the stamp of a request, whom it is about.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        payload: String,
     },
     /// A message of its algorithm was taken.
     Received {
@@ -94,6 +97,9 @@ pub enum What {
         sequence: u64,
         /// Its name in the paper.
         message: String,
+        /// What it says, briefly: the stamp of a request, whom it is about.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        payload: String,
     },
     /// A link came up.
     LinkUp {

@@ -7,7 +7,7 @@ const near = () => false;
 const none = { name: "door", algorithm: "naimi-trehel", holder: null, waiting: [] };
 
 /** @param {number} at @param {number} number @param {number} from @param {number} to @param {boolean} received */
-const message = (at, number, from, to, received) => ({ at, number, from, to, label: "REQUEST", received });
+const message = (at, number, from, to, received) => ({ at, number, from, to, label: "REQUEST", payload: "41", received });
 
 /** @param {LiveRun} run */
 const told = ({ model }) => model.records.map(({ node, kind }) => `${model.name(node - 1)} ${kind}`);
@@ -20,6 +20,8 @@ test("events of different nodes are drawn in the order in which they happened, n
   assert.equal(run.model.length, 0, "not before the present is there");
   run.advance(10);
   assert.deepEqual(told(run), ["P1 request", "P1 send", "P2 deliver"]);
+  assert.equal(run.model.messages.name(0), "REQUEST 41", "named as in Play");
+  assert.equal(run.model.records[1].text, "REQUEST 41 → P2");
   assert.deepEqual(run.model.records.map(({ t }) => t), [1000, 2000, 3000]);
 });
 

@@ -1604,6 +1604,8 @@ from: number,
 to: number,
 /** Its name in the paper. */
 label: string,
+/** What is written beside it; may be empty. */
+payload: string,
 /** Whether it was taken; sent otherwise. */
 received: boolean, };
 

@@ -34,11 +34,19 @@ pub enum Turn<'a> {
 /// Takes what an instance wants done, in its order.
 pub(super) trait Outcome {
     /// A message was understood; comes before whatever it causes.
-    fn received(&mut self, from: NodeId, sequence: u64, kind: usize);
+    fn received(&mut self, from: NodeId, sequence: u64, said: Said<'_>);
     /// Send this to another node.
-    fn send(&mut self, to: NodeId, kind: usize, message: &[u8]);
+    fn send(&mut self, to: NodeId, said: Said<'_>, message: &[u8]);
     /// The node is in.
     fn entered(&mut self);
+}
+
+/// What observers are told of a message.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) kind: usize,
+    /// What a diagram writes beside the name of its kind; made only for whoever wants to know it.
+    pub(super) payload: &'a dyn Fn() -> String,
 }
 
 /// One node of an algorithm, for one lock.
@@ -160,11 +168,13 @@ impl<P: Mutex> Driven<P> {
         for effect in self.out.drain() {
             match effect {
                 Effect::Send { to, message } => {
-                    encoded(&message, |bytes| outcome.send(to, message.kind(), bytes));
+                    let said = Said { kind: message.kind(), payload: &|| message.payload() };
+                    encoded(&message, |bytes| outcome.send(to, said, bytes));
                 }
                 Effect::Broadcast { message } => encoded(&message, |bytes| {
+                    let said = Said { kind: message.kind(), payload: &|| message.payload() };
                     for to in NodeId::all(self.peers).filter(|&to| to != self.me) {
-                        outcome.send(to, message.kind(), bytes);
+                        outcome.send(to, said, bytes);
                     }
                 }),
                 Effect::Emit(_entered) => outcome.entered(),
@@ -194,14 +204,17 @@ impl<P: Mutex> Instance for Driven<P> {
             Turn::Start => Input::Start,
             Turn::Request => Input::Command(Lock::Request),
             Turn::Release => Input::Command(Lock::Release),
-            Turn::Deliver { from, sequence, message } => {
-                let message: P::Message = match postcard::take_from_bytes(message) {
+            Turn::Deliver { from, sequence, message: bytes } => {
+                let message: P::Message = match postcard::take_from_bytes(bytes) {
                     Ok((message, [])) => message,
                     _ => return Err(Refused::Unexpected("not a message of this algorithm")),
                 };
                 let kind = message.kind();
                 self.node.step(Input::Deliver { from, message }, &mut self.out)?;
-                outcome.received(from, sequence, kind);
+                // The node has taken it; what it said is read once more if somebody wants to know.
+                let again = || postcard::from_bytes::<P::Message>(bytes);
+                let payload = || again().map_or_else(|_| String::new(), |again| again.payload());
+                outcome.received(from, sequence, Said { kind, payload: &payload });
                 self.hand_on(outcome);
                 return Ok(());
             }

@@ -5,32 +5,34 @@ use std::sync::Arc;
 use skeptron_core::NodeId;
 use skeptron_core::mutex::Phase;
 
-use super::instance::{Outcome, Turn};
+use super::instance::{Outcome, Said, Turn};
 use super::lock::Parked;
 use super::rules::Act;
-use crate::Flaw;
 use crate::effects::{Event, Timer};
 use crate::wire::{Envelope, Payload};
+use crate::{Flaw, MemberId};
 
 impl<W> Outcome for Act<'_, W> {
-    fn received(&mut self, from: NodeId, sequence: u64, kind: usize) {
-        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
+    fn received(&mut self, from: NodeId, sequence: u64, said: Said<'_>) {
+        let (plan, kind, payload) = (self.lock.plan, said.kind, &*self.payload(said));
+        let message = self.layout().kinds[kind];
         let from = self.member(self.rank(from));
         let lock = &self.lock.name;
-        self.effects.tell(Event::Received { lock, plan, kind, message, from, sequence });
+        self.effects.tell(Event::Received { lock, plan, kind, message, payload, from, sequence });
     }
 
-    fn send(&mut self, to: NodeId, kind: usize, message: &[u8]) {
+    fn send(&mut self, to: NodeId, said: Said<'_>, message: &[u8]) {
         let to = self.member(self.rank(to));
         let (lock, mut fence) = (&*self.lock.name, self.state.counter.attach());
         if self.locks.has(Flaw::FenceNotSent) {
             fence = 0;
         }
-        let payload = Payload::Message { lock, fence, register: self.register(), message };
-        let envelope = Envelope { epoch: self.current.view.epoch, payload };
+        let content = Payload::Message { lock, fence, register: self.register(), message };
+        let envelope = Envelope { epoch: self.current.view.epoch, payload: content };
         let sequence = self.effects.send(to, &envelope);
-        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
-        self.effects.tell(Event::Sent { lock, plan, kind, message, to, sequence });
+        let (plan, kind, payload) = (self.lock.plan, said.kind, &*self.payload(said));
+        let message = self.layout().kinds[kind];
+        self.effects.tell(Event::Sent { lock, plan, kind, message, payload, to, sequence });
     }
 
     fn entered(&mut self) {
@@ -40,6 +42,16 @@ impl<W> Outcome for Act<'_, W> {
 }
 
 impl<W> Act<'_, W> {
+    /// What a message says, with the members' names; nothing if nobody wants to know.
+    fn payload(&self, said: Said<'_>) -> String {
+        if !self.effects.is_heard() {
+            return String::new();
+        }
+        let members = self.current.view.members.len();
+        let name = |part| (part < members).then(|| self.member(self.rank(NodeId::new(part))));
+        renamed(&(said.payload)(), name)
+    }
+
     pub(super) fn wake_others(&mut self) {
         let lock = Arc::clone(&self.lock.name);
         for to in self.current.others() {
@@ -80,5 +92,42 @@ impl<W> Act<'_, W> {
         if let Err(refused) = self.step(Turn::Deliver { from: part, sequence, message: &message }) {
             self.refuse(from, &refused.to_string());
         }
+    }
+}
+
+/// What is said of nodes as the algorithm counts them, `P2`, said of the members that play them.
+fn renamed(payload: &str, name: impl Fn(usize) -> Option<MemberId>) -> String {
+    let mut words = payload.split('P');
+    let mut all = words.next().unwrap_or_default().to_string();
+    for word in words {
+        let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+        let (number, rest) = word.split_at(digits);
+        let node = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        match node.and_then(&name) {
+            Some(member) => all.push_str(&member.to_string()),
+            None => {
+                all.push('P');
+                all.push_str(number);
+            }
+        }
+        all.push_str(rest);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_name_members() {
+        // Part 1 is played by member 3, part 2 by member 7.
+        let name = |part: usize| [3, 7].get(part).map(|&id| MemberId::new(id).unwrap());
+        let said = |payload| renamed(payload, name);
+        assert_eq!(said("P2"), "P7");
+        assert_eq!(said("P1,P2, then P1"), "P3,P7, then P3");
+        assert_eq!(said("≤41"), "≤41");
+        assert_eq!(said("P9 P PREVIOUS"), "P9 P PREVIOUS");
+        assert_eq!(said(""), "");
     }
 }

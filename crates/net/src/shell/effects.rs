@@ -84,6 +84,10 @@ impl Effects<Waiter> for Performing<'_> {
         self.shell.breaks.answer(from, order, outcome);
     }
 
+    fn is_heard(&self) -> bool {
+        self.shell.observer.is_heard()
+    }
+
     fn tell(&mut self, event: Event<'_>) {
         self.done.changed |=
             matches!(event, Event::Met { .. } | Event::Broken { .. } | Event::Forgot { .. });

@@ -121,11 +121,13 @@ fn what(event: Event<'_>) -> Option<What> {
         Event::Lost { lock: name, fence } | Event::Broken { lock: name, fence } => {
             What::Lost { lock: lock(name), fence }
         }
-        Event::Sent { lock: name, message, to, sequence, .. } => {
-            What::Sent { lock: lock(name), to, sequence, message: message.to_string() }
+        Event::Sent { lock: name, message, payload, to, sequence, .. } => {
+            let (message, payload) = (message.to_string(), payload.to_string());
+            What::Sent { lock: lock(name), to, sequence, message, payload }
         }
-        Event::Received { lock: name, message, from, sequence, .. } => {
-            What::Received { lock: lock(name), from, sequence, message: message.to_string() }
+        Event::Received { lock: name, message, payload, from, sequence, .. } => {
+            let (message, payload) = (message.to_string(), payload.to_string());
+            What::Received { lock: lock(name), from, sequence, message, payload }
         }
         Event::View { epoch, kept } => What::View { epoch, kept },
         Event::Met { epoch } => What::Met { epoch },

@@ -1,11 +1,12 @@
 // What happens to one lock of a cluster, as a run that grows: the diagram of Play draws it, and Play opens it.
 import { shortFence } from "../lib/fence.js";
-import { RunModel, UNSEEN } from "../play/model.js";
+import { RunModel, UNSEEN, named } from "../play/model.js";
 
 /** @typedef {import("../wire.js").RunHeader} RunHeader */
 /** @typedef {import("../wire.js").RunRecord} RunRecord */
 /** @typedef {Omit<RunRecord, "t">} Untimed */
 /** When something happened, in milliseconds since the stream began. @typedef {{ at: number, record: Untimed }} Happened */
+/** A message between two rows, and what it says. @typedef {{ sender: number, receiver: number, label: string, payload: string }} Said */
 /** How time runs to the right: the same room for each event, or by the clock. @typedef {"events" | "time"} Spacing */
 
 /** Ticks of a unit: of an event, or of a millisecond. */
@@ -61,32 +62,32 @@ export class LiveRun {
    * @param {import("../wire.js").MessageEvent} event
    * @param {(member: number) => boolean} isFar whether a member cannot be looked into
    */
-  message({ at, number, from, to, label, received }, isFar) {
+  message({ at, number, from, to, label, payload, received }, isFar) {
     const [sender, receiver] = [this.#row(from), this.#row(to)];
     if (sender === 0 || receiver === 0) return;
     const way = `${from}>${to}:${number}`;
-    if (received) this.#hear(at, () => this.#receive(at, way, { sender, receiver, label }));
-    else this.#hear(at, () => this.#send(at, way, { sender, receiver, label }, isFar(to)), way);
+    if (received) this.#hear(at, () => this.#receive(at, way, { sender, receiver, label, payload }));
+    else this.#hear(at, () => this.#send(at, way, { sender, receiver, label, payload }, isFar(to)), way);
   }
 
   /**
    * @param {number} at
    * @param {string} way
-   * @param {{ sender: number, receiver: number, label: string }} of
+   * @param {Said} said
    * @param {boolean} isLast whether nobody will tell of its arrival
    * @param {string} [cause]
    */
-  #send(at, way, { sender, receiver, label }, isLast, cause) {
+  #send(at, way, { sender, receiver, label, payload }, isLast, cause) {
     const message = this.messages++;
     this.sent.set(way, message);
-    this.#add(at, { node: sender, kind: "send", text: `${label} → ${this.model.name(receiver - 1)}`, message, to: receiver, label, ...(cause ? { cause } : {}) });
+    this.#add(at, { node: sender, kind: "send", text: `${named(label, payload)} → ${this.model.name(receiver - 1)}`, message, to: receiver, label, payload, ...(cause ? { cause } : {}) });
     if (isLast) this.#add(at, { node: sender, kind: "lose", text: "", message, cause: UNSEEN });
   }
 
   /**
    * @param {number} at
    * @param {string} way
-   * @param {{ sender: number, receiver: number, label: string }} of
+   * @param {Said} of
    */
   #receive(at, way, of) {
     // Clocks of two nodes may differ by less than a message takes: then its sending is told later.
@@ -95,7 +96,7 @@ export class LiveRun {
     else if (!this.sent.has(way)) this.#send(at, way, of, false, UNSEEN);
     const message = this.sent.get(way);
     this.sent.delete(way);
-    this.#add(at, { node: of.receiver, kind: "deliver", text: `${of.label} ← ${this.model.name(of.sender - 1)}`, message });
+    this.#add(at, { node: of.receiver, kind: "deliver", text: `${named(of.label, of.payload)} ← ${this.model.name(of.sender - 1)}`, message });
   }
 
   /**

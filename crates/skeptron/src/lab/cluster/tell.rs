@@ -213,8 +213,8 @@ fn said(at: f64, source: &Node, told: observe::Event) -> Option<Event> {
         Some(event("cluster", &ClusterEvent { at, node, what, epoch, members, why }))
     };
     let change = |what, fence| Some(event("lock", &LockEvent { at, node, what, fence }));
-    let message = |number, from, to, label, received| {
-        Some(event("message", &MessageEvent { at, number, from, to, label, received }))
+    let message = |number, (from, to), label, payload, received| {
+        Some(event("message", &MessageEvent { at, number, from, to, label, payload, received }))
     };
     match told.what {
         What::Requested { .. } => change(LockChange::Requested, None),
@@ -222,11 +222,11 @@ fn said(at: f64, source: &Node, told: observe::Event) -> Option<Event> {
         What::Released { fence, .. } => change(LockChange::Released, Some(fence)),
         What::Withdrawn { .. } => change(LockChange::Withdrawn, None),
         What::Lost { fence, .. } => change(LockChange::Lost, Some(fence)),
-        What::Sent { to, sequence, message: label, .. } => {
-            message(sequence, node, number(to), label, false)
+        What::Sent { to, sequence, message: label, payload, .. } => {
+            message(sequence, (node, number(to)), label, payload, false)
         }
-        What::Received { from, sequence, message: label, .. } => {
-            message(sequence, number(from), node, label, true)
+        What::Received { from, sequence, message: label, payload, .. } => {
+            message(sequence, (number(from), node), label, payload, true)
         }
         What::View { epoch, .. } => cluster(ClusterChange::View, Some(epoch), None),
         What::Met { epoch } => cluster(ClusterChange::Met, Some(epoch), None),

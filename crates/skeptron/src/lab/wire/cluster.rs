@@ -236,6 +236,8 @@ pub struct MessageEvent {
     pub to: usize,
     /// Its name in the paper.
     pub label: String,
+    /// What is written beside it; may be empty.
+    pub payload: String,
     /// Whether it was taken; sent otherwise.
     pub received: bool,
 }
