@@ -43,7 +43,10 @@ pub(crate) fn tell(
 }
 
 /// How the run before the search violates something.
-pub(crate) fn tell_already(world: &World, already: &Already) -> Counterexample {
+pub(crate) fn tell_already(
+    world: &World,
+    already: &Already<State, Packet, Move>,
+) -> Counterexample {
     let Already { property, step, before, in_flight, taken } = already;
     let retracer = Retracer::new(world, before, in_flight);
     follow(retracer, &world.after[..*step], *property, &[*taken], None)

@@ -90,3 +90,10 @@ pub(crate) fn which<F: Flying>(flight: &[F], place: u16, sent: &[F]) -> (Which, 
     let [from, to] = [from, to].map(|node| NodeId::new(node.into()));
     (Which { from, to, nth }, index)
 }
+
+/// The place of that message where each link is kept in the order of sending.
+pub(crate) fn place<F: Flying>(flight: &[F], which: Which) -> Option<u16> {
+    let link = (which.from.index() as u8, which.to.index() as u8);
+    let places = flight.iter().enumerate().filter(|(_, message)| message.link() == link);
+    places.map(|(place, _)| place as u16).nth(which.nth)
+}

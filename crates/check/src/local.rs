@@ -295,7 +295,10 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
         };
         match event {
             Event::Expire(nth) => drop(local.armed.remove(nth as usize)),
-            Event::Tick => local.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
+            // In a search no bound passes while one is due; in a run before it a paused node may sleep on.
+            Event::Tick => {
+                local.armed.iter_mut().for_each(|alarm| alarm.left = alarm.left.saturating_sub(1));
+            }
             _ => {}
         }
         let me = local.me;

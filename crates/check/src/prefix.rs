@@ -3,22 +3,23 @@
 
 use skeptron_core::catalogue::Order;
 
-use crate::flight::{self, Flying as _};
+use crate::flight::{self, Flying};
 use crate::memory::Memory;
 use crate::model::Model as _;
-use crate::property::{Property, Step, Which};
+use crate::property::{Property, Step};
 use crate::scenario::ScenarioError;
-use crate::state::{Budget, Move, Packet, Site, State, User};
+use crate::state::{Budget, Move, Site, State, User};
 use crate::world::World;
 
 /// A property that the run so far violates, and the moment just before it does.
-pub(crate) struct Already {
+pub(crate) struct Already<S, F, M> {
     pub(crate) property: Property,
     /// Which step does.
     pub(crate) step: usize,
-    pub(crate) before: State,
-    pub(crate) in_flight: Vec<Packet>,
-    pub(crate) taken: Move,
+    pub(crate) before: S,
+    /// In the order of sending.
+    pub(crate) in_flight: Vec<F>,
+    pub(crate) taken: M,
 }
 
 impl World {
@@ -64,7 +65,13 @@ impl World {
         let already = found.into_iter().map(|(property, step, before, taken)| {
             let in_flight = before.flight.clone();
             let before = self.canonical(before);
-            let taken = moved(taken, &in_flight, &before.flight);
+            let place = |place| moved(place, &in_flight, &before.flight);
+            let taken = match taken {
+                Move::Deliver(at) => Move::Deliver(place(at)),
+                Move::Lose(at) => Move::Lose(place(at)),
+                Move::Duplicate(at) => Move::Duplicate(place(at)),
+                other => other,
+            };
             Already { property, step, before, in_flight, taken }
         });
         self.already = already.collect();
@@ -79,11 +86,7 @@ fn move_of(state: &State, nodes: usize, step: Step) -> Option<Move> {
     let is = |node: skeptron_core::NodeId, user: User| {
         node.index() < nodes && state.sites[node.index()].user == user
     };
-    let place = |Which { from, to, nth }: Which| {
-        let link = (from.index() as u8, to.index() as u8);
-        let places = state.flight.iter().enumerate().filter(|(_, packet)| packet.link() == link);
-        places.map(|(place, _)| place as u16).nth(nth)
-    };
+    let place = |which| flight::place(&state.flight, which);
     match step {
         Step::Request(node) if is(node, User::Idle) => Some(Move::Request(node.index() as u8)),
         Step::Release(node) if is(node, User::Inside) => Some(Move::Release(node.index() as u8)),
@@ -97,16 +100,8 @@ fn move_of(state: &State, nodes: usize, step: Step) -> Option<Move> {
     }
 }
 
-/// The same move where the messages are kept in another order.
-fn moved(step: Move, from: &[Packet], to: &[Packet]) -> Move {
-    let place = |place: u16| {
-        let same = |packet: &Packet| *packet == from[place as usize];
-        to.iter().position(same).map_or(place, |place| place as u16)
-    };
-    match step {
-        Move::Deliver(at) => Move::Deliver(place(at)),
-        Move::Lose(at) => Move::Lose(place(at)),
-        Move::Duplicate(at) => Move::Duplicate(place(at)),
-        other => other,
-    }
+/// Where the message at a place is among the same messages in another order.
+pub(crate) fn moved<F: Flying>(place: u16, from: &[F], to: &[F]) -> u16 {
+    let same = to.iter().position(|packet| *packet == from[place as usize]);
+    same.map_or(place, |place| place as u16)
 }

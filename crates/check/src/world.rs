@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) in_flight: Vec<Packet>,
     /// What has happened before the start, and what that violated.
     pub(crate) after: Vec<Step>,
-    pub(crate) already: Vec<Already>,
+    pub(crate) already: Vec<Already<State, Packet, Move>>,
     pub(crate) judged: Properties,
     pub(crate) watch: Watch,
     /// Whether the number of messages is part of the state.

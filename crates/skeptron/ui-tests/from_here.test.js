@@ -2,7 +2,7 @@
 // begins with the run so far.
 import assert from "node:assert/strict";
 import { part, shown, site } from "./harness.js";
-import { actOnNode, exported, frames, goTo, openRun, steps, told } from "./play.js";
+import { actOnNode, exported, goTo, openRun, steps, told } from "./play.js";
 
 const lab = site("lab");
 
@@ -63,11 +63,30 @@ lab.test("what a fork does is explored, too, and bad wishes are answered in word
   assert(await part(page, "check-from-here").isDisabled());
   await goTo(page, 3);
   await page.waitForFunction(() => !document.querySelector('[data-test="check-from-here"]')?.hasAttribute("disabled"));
-  const election = await openRun(open, "#/play?scenario=bully&at=0");
-  await part(election, "tab-hand").click();
-  await frames(election);
-  assert(await part(election, "check-from-here").isDisabled());
-  assert.match((await part(election, "play-from-here").textContent()) ?? "", /time of their own/);
-  await part(election, "check-from-beginning").click();
-  await part(election, "conclusion").filter({ hasText: "nodes" }).waitFor();
+});
+
+lab.test("an election is explored from the state in sight, with its alarms and detectors", async (open) => {
+  const page = await openRun(open, "#/play?scenario=bully&at=0");
+  const all = await steps(page);
+  await goTo(page, all - 6);
+  assert.match(await asked(page, "0"), /✓ Nothing goes wrong\..*with no further call/);
+  assert.match((await part(page, "play-from-here").locator('[data-test="command"]').textContent()) ?? "", new RegExp(`^skeptron check --from run\\.jsonl --at ${all - 6} --calls 0$`));
+  await part(page, "from-here-requests").fill("many");
+  await part(page, "check-from-here").click();
+  await part(page, "play-from-here").getByRole("alert").filter({ hasText: "“many” is no number of calls" }).waitFor();
+
+  // A run that the checker found goes on from there, too.
+  const wrong = await openRun(open, "#/play?scenario=counterexample/bully-short-timeout&at=0");
+  const end = await steps(wrong);
+  await goTo(wrong, end - 1);
+  assert.match(await asked(wrong, "0"), /✗ Something goes wrong\..*further step/);
+  await part(wrong, "play-from-here").locator('[data-test="open-in-play"]').first().click();
+  await shown(wrong, "play");
+  await part(wrong, "play-recorded").waitFor();
+  await told(wrong);
+  await goTo(wrong, await steps(wrong));
+  await part(wrong, "verdict-agreement").filter({ hasText: "violated" }).waitFor();
+
+  await part(page, "check-from-beginning").click();
+  await part(page, "conclusion").filter({ hasText: "nodes" }).waitFor();
 });

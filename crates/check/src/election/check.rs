@@ -9,7 +9,7 @@ use super::counterexample;
 use super::scenario::ElectionScenario;
 use super::state::{Move, State};
 use super::world::World;
-use crate::check::{Options, Report, verdicts};
+use crate::check::{Options, Report, Verdict, verdicts};
 use crate::disk::{self, Folder};
 use crate::explorer::{Limits, explore};
 use crate::graph::{Graph, Unfinished};
@@ -44,6 +44,10 @@ pub(super) fn judge(
 ) -> Result<Report, ScenarioError> {
     let began = Instant::now();
     let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
+    if !world.already.is_empty() && !keep_going {
+        let (verdicts, complete) = (with_known(world, Vec::new()), false);
+        return Ok(Report { verdicts, complete, ..Report::nothing(began) });
+    }
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
     let mut found = match (&options.walks, folder) {
         (Some(walks), _) => walk(world, &limits, walks),
@@ -70,9 +74,23 @@ pub(super) fn judge(
             Err(Unfinished) => verdict.holds = None,
         }
     }
-    let mut report = Report::of(&found, verdicts, began);
+    let mut report = Report::of(&found, with_known(world, verdicts), began);
     report.seconds += found.earlier_seconds;
     Ok(report)
+}
+
+/// What was found, but for what the run before the search has violated: that needs no search.
+fn with_known(world: &World, found: Vec<Verdict>) -> Vec<Verdict> {
+    let verdict = |property| {
+        let known = world.already.iter().find(|known| known.property == property);
+        if let Some(known) = known {
+            let counterexample = Some(counterexample::tell_already(world, known));
+            return Verdict { property, holds: Some(false), counterexample };
+        }
+        let searched = found.iter().find(|verdict| verdict.property == property).cloned();
+        searched.unwrap_or(Verdict { property, holds: None, counterexample: None })
+    };
+    world.judged().iter().map(verdict).collect()
 }
 
 /// A run that never ends, whatever is drawn in it: the moves, and from which one on they repeat. Time passes in it,

@@ -4,36 +4,55 @@ use skeptron_core::NodeId;
 use skeptron_core::monitor::LeadershipViolation;
 
 use super::memory::Memory;
+use super::prefix::FOR_ANY_STEP;
 use super::state::{Move, Packet, State};
 use super::world::{Lack, World};
 use crate::counterexample::Counterexample;
 use crate::flight::{self, Flying as _};
 use crate::model::Model as _;
+use crate::prefix::Already;
 use crate::property::{Property, Step, Which};
 
-/// Follows the moves and says what is wrong at their end.
+/// Follows the moves from where the search began and says what is wrong at their end.
 pub(super) fn tell(
     world: &World,
     property: Property,
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
-    let mut memory = world.memory(false);
-    memory.nodes.note_sent();
-    let mut retracer = Retracer {
-        world,
-        memory,
-        state: world.start.clone(),
-        in_flight: world.start.flight.clone(),
-        actor: 0,
-    };
-    let steps = moves.iter().map(|&step| retracer.take(step)).collect();
+    let retracer = Retracer::new(world, &world.start, &world.in_flight);
+    follow(retracer, &world.after, property, moves, cycle)
+}
+
+/// How the run before the search violates something.
+pub(super) fn tell_already(
+    world: &World,
+    already: &Already<State, Packet, Move>,
+) -> Counterexample {
+    let Already { property, step, before, in_flight, taken } = already;
+    let mut before = before.clone();
+    // It was allowed to happen.
+    before.budget = FOR_ANY_STEP;
+    let retracer = Retracer::new(world, &before, in_flight);
+    follow(retracer, &world.after[..*step], *property, &[*taken], None)
+}
+
+fn follow(
+    mut retracer: Retracer<'_>,
+    after: &[Step],
+    property: Property,
+    moves: &[Move],
+    cycle: Option<usize>,
+) -> Counterexample {
+    let mut steps = after.to_vec();
+    steps.extend(moves.iter().map(|&step| retracer.take(step)));
     let (node, detail) = match cycle {
         Some(_) => (retracer.actor, "this goes on for ever, and nobody is elected for good".into()),
         None => retracer.verdict(property),
     };
     let (beginnings, node) = (Vec::new(), NodeId::new(node));
-    Counterexample { beginnings, steps, node, detail, cycle, shortest: cycle.is_none() }
+    let (shortest, cycle) = (cycle.is_none(), cycle.map(|begins| after.len() + begins));
+    Counterexample { beginnings, steps, node, detail, cycle, shortest }
 }
 
 struct Retracer<'a> {
@@ -46,7 +65,14 @@ struct Retracer<'a> {
     actor: usize,
 }
 
-impl Retracer<'_> {
+impl<'a> Retracer<'a> {
+    fn new(world: &'a World, state: &State, in_flight: &[Packet]) -> Self {
+        let mut memory = world.memory(false);
+        memory.nodes.note_sent();
+        let (state, in_flight) = (state.clone(), in_flight.to_vec());
+        Retracer { world, memory, state, in_flight, actor: 0 }
+    }
+
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
             Move::Call(node) => Step::Call(self.acts(node)),

@@ -6,6 +6,7 @@ mod counterexample;
 mod memory;
 mod moves;
 mod persistent;
+mod prefix;
 mod scenario;
 mod state;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::Order;
 use skeptron_core::{NodeId, Setup};
 
+use crate::property::Step;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// A small system in which leaders are elected, and all that may happen to it.
@@ -11,6 +12,8 @@ use crate::scenario::{Scenario, ScenarioError};
 pub struct ElectionScenario {
     /// The system.
     pub setup: Setup,
+    /// What has happened before: the search begins after these steps, with budgets and calls counted from there.
+    pub after: Vec<Step>,
     /// Who calls: once at any time or never, and whenever it suspects the leader that it names.
     pub initiators: Vec<NodeId>,
     /// How many of them call of their own accord at most.
@@ -79,6 +82,7 @@ impl ElectionScenario {
         let calls = initiators.len().try_into().unwrap_or(u8::MAX);
         ElectionScenario {
             setup,
+            after: Vec::new(),
             initiators,
             calls,
             order,

@@ -17,8 +17,12 @@ use super::state::{Budget, Move, NOBODY, Packet, Site, State};
 use crate::flight;
 use crate::local::{Action, CALL, Event, MessageId, NodeTable, drawn, suspect, trust};
 use crate::model::{Enabled, Model, mix};
-use crate::property::{Properties, Property};
+use crate::prefix::Already;
+use crate::property::{Properties, Property, Step};
 use crate::scenario::ScenarioError;
+
+/// Detectors that took longer before the search are late whatever the bound is.
+const LATEST: u8 = ElectionScenario::LONGEST_DETECTION + 1;
 
 struct Build<'a>(&'a str, &'a Setup);
 
@@ -37,8 +41,13 @@ pub(crate) struct World {
     pub(super) candidates: Box<dyn Candidates>,
     pub(super) judges: Judges,
     pub(super) start: State,
+    /// What is in flight at the start: by link, in the order of sending.
+    pub(super) in_flight: Vec<Packet>,
+    /// What has happened before the start, and what that violated.
+    pub(super) after: Vec<Step>,
+    pub(super) already: Vec<Already<State, Packet, Move>>,
     setup: Setup,
-    judged: Properties,
+    pub(super) judged: Properties,
     pub(super) initiators: u16,
     pub(super) victims: u16,
     /// Within how many bounds detectors tell.
@@ -59,7 +68,9 @@ impl World {
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
         let judged = Property::ELECTION.iter().copied();
         let judged = judged.filter(|&property| property != Property::Refused || keeps_assumptions);
-        Ok(Self::of_nodes(candidates, scenario, judged.collect(), info.claims.highest))
+        let mut world = Self::of_nodes(candidates, scenario, judged.collect(), info.claims.highest);
+        world.advance(&scenario.after)?;
+        Ok(world)
     }
 
     /// The world of any nodes.
@@ -92,10 +103,13 @@ impl World {
         }
         let mut world = World {
             nodes: n,
-            order: scenario.order,
+            order: Order::Fifo,
             candidates,
             judges: Judges::new(Leadership::new(n, highest)),
             start: State::empty(),
+            in_flight: Vec::new(),
+            after: Vec::new(),
+            already: Vec::new(),
             setup: scenario.setup.clone(),
             judged,
             initiators,
@@ -114,6 +128,9 @@ impl World {
             world.give(&mut memory, &mut start, node, Event::Start, &mut found);
         }
         drop(memory);
+        world.order = scenario.order;
+        world.in_flight.clone_from(&start.flight);
+        flight::sort(&mut start.flight, world.order);
         world.start = start;
         world
     }
@@ -143,7 +160,7 @@ impl World {
             for whom in 0..self.nodes {
                 match site.owed(whom) {
                     0 => {}
-                    age => site.set_owed(whom, age + 1),
+                    age => site.set_owed(whom, (age + 1).min(LATEST)),
                 }
             }
         }
@@ -221,7 +238,7 @@ impl World {
     }
 
     /// Who may still call does not matter when nobody will.
-    fn forget_calls(&self, state: &mut State) {
+    pub(super) fn forget_calls(&self, state: &mut State) {
         if state.budget.calls == 0 {
             state.sites[..self.nodes].iter_mut().for_each(|site| site.may_call = false);
         }

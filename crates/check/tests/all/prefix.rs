@@ -1,8 +1,8 @@
 //! Searches that begin in the middle of a run.
 
 use skeptron_check::{
-    Faults, Goal, Judging, Measure, Options, Property, Report, Scenario, ScenarioError, Step,
-    Which, check, extreme,
+    ElectionFaults, ElectionScenario, Faults, Goal, Judging, Measure, Options, Property, Report,
+    Scenario, ScenarioError, Step, Which, check, check_election, extreme,
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Order};
@@ -157,5 +157,100 @@ fn a_step_that_cannot_be_taken_is_refused() {
         let info = catalogue::find("central").unwrap();
         let refused = check(info, &scenario, &Options::default()).unwrap_err();
         assert_eq!(refused, ScenarioError::NoSuchStep(2), "{step:?}");
+    }
+}
+
+fn elect(name: &str, scenario: &ElectionScenario) -> Report {
+    let info = catalogue::find_election(name).unwrap();
+    check_election(info, scenario, &Options::default()).unwrap()
+}
+
+/// The same election once these steps were taken: what was called and went wrong does not come again.
+fn elected_after(scenario: &ElectionScenario, steps: &[Step]) -> ElectionScenario {
+    let mut later = ElectionScenario { after: steps.to_vec(), ..scenario.clone() };
+    for step in steps {
+        match step {
+            Step::Call(_) => later.calls -= 1,
+            Step::Lose(_) => later.faults.losses -= 1,
+            Step::Duplicate(_) => later.faults.duplicates -= 1,
+            Step::Crash(_) => later.faults.crashes -= 1,
+            Step::Restart(_) => later.faults.restarts -= 1,
+            _ => {}
+        }
+    }
+    later
+}
+
+/// From each state on the shortest way to a mistake of an election, the mistake is as near as from the start: alarms,
+/// detectors and late messages keep their times.
+#[test]
+fn every_state_on_the_way_to_a_wrong_election_leads_to_it() {
+    let crash = || ElectionFaults { crashes: 1, ..ElectionFaults::default() };
+    let back = ElectionFaults { restarts: 1, ..crash() };
+    let cases = [
+        ("bully-short-timeout", 3, 1, Order::Fifo, ElectionFaults::default()),
+        ("bully-only-answers", 3, 1, Order::Any, ElectionFaults::default()),
+        ("bully-never-again", 3, 1, Order::Fifo, crash()),
+        ("bully-deaf-while-asking", 3, 1, Order::Fifo, back),
+        ("ring-no-alarm", 3, 1, Order::Fifo, crash()),
+        ("ring-last-leads", 3, 1, Order::Fifo, ElectionFaults::default()),
+    ];
+    for (name, nodes, calls, order, faults) in cases {
+        let scenario = ElectionScenario::new(setup(nodes), order);
+        let scenario = ElectionScenario { calls, faults, ..scenario };
+        let report = elect(name, &scenario);
+        let (property, shown) = report.violation().unwrap_or_else(|| panic!("{name} holds"));
+        let steps = &shown.steps;
+        let is_wrong_at_once = matches!(property, Property::Agreement | Property::Validity);
+        for taken in 0..=steps.len() {
+            let report = elect(name, &elected_after(&scenario, &steps[..taken]));
+            let (found, from_here) = report.violation().unwrap_or_else(|| {
+                panic!("{name} after {taken} of {steps:?}: {:?}", report.verdicts)
+            });
+            assert_eq!(found, property, "{name} after {taken}");
+            assert_eq!(&from_here.steps[..taken], &steps[..taken], "{name}");
+            assert_eq!(from_here.steps.len(), steps.len(), "{name} after {taken}: {from_here:?}");
+            let is_over = is_wrong_at_once && taken == steps.len();
+            assert_eq!(report.states == 0, is_over, "{name} after {taken}");
+            if is_over {
+                assert_eq!((from_here.node, &from_here.detail), (shown.node, &shown.detail));
+            }
+        }
+    }
+}
+
+/// Rounds count from where the search begins: many elections before it do not end it.
+#[test]
+fn elections_go_on_after_many_rounds() {
+    let caller = NodeId::new(1);
+    let deliver = |from, to| {
+        let [from, to] = [from, to].map(NodeId::new);
+        Step::Deliver(Which { from, to, nth: 0 })
+    };
+    let mut after = Vec::new();
+    for _ in 0..20 {
+        after.extend([Step::Call(caller), deliver(1, 0), Step::Tick]);
+    }
+    let scenario = ElectionScenario { after, ..ElectionScenario::new(setup(2), Order::Fifo) };
+    let report = elect("bully", &scenario);
+    assert!(report.complete && report.holds(), "{:?}", report.violation());
+    assert!(report.states > 5, "{}", report.states);
+}
+
+#[test]
+fn an_election_refuses_steps_that_cannot_be() {
+    let node = NodeId::new(0);
+    for step in [
+        Step::Request(node),
+        Step::Trust { node, whom: NodeId::new(1) },
+        Step::Expire { node, nth: 0 },
+        Step::Restart(node),
+        Step::Draw { node, number: 1 },
+    ] {
+        let after = vec![Step::Tick, step];
+        let scenario = ElectionScenario { after, ..ElectionScenario::new(setup(2), Order::Fifo) };
+        let info = catalogue::find_election("bully").unwrap();
+        let refused = check_election(info, &scenario, &Options::default()).unwrap_err();
+        assert!(matches!(refused, ScenarioError::NoSuchStep(2)), "{step:?}: {refused}");
     }
 }

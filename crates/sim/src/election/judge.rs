@@ -10,7 +10,7 @@ use super::voters::Voters;
 use super::{Messages, Outcome, Reign, Report};
 use crate::metrics::units;
 use crate::scenario::ScenarioError;
-use crate::trace::{Header, Ticks};
+use crate::trace::{Bounds, Header, Ticks};
 use crate::troubles::Health;
 
 /// What went on since somebody last called, was told something or fell victim to a fault.
@@ -223,7 +223,9 @@ impl Voters<'_> {
             events: self.env.events,
             trace_hash: self.env.hash.to_string(),
         };
+        let bounds = Some(Bounds { length: self.scenario.bound(), steps_from: None });
         let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
+        let header = Header { bounds, ..header };
         let trace = self.env.recorder.map(|recorder| recorder.into_trace(header));
         let acted = self.env.played.into_places(records)?;
         Ok(Outcome { report, trace, cut_short: self.env.cut_short, acted })

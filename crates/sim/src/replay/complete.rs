@@ -62,6 +62,19 @@ impl Completion {
         self.settle()
     }
 
+    /// Starts the nodes of a run that is known whole: what they do comes with its other records.
+    pub fn begin(&mut self) {
+        self.system.start();
+    }
+
+    /// Takes the next record of such a run.
+    ///
+    /// # Errors
+    /// If it cannot be at this point of the run.
+    pub fn repeat(&mut self, record: Record) -> Result<(), ReplayError> {
+        self.append(record)
+    }
+
     /// What happened so far.
     #[must_use]
     pub fn records(&self) -> &[Record] {

@@ -68,6 +68,9 @@ pub struct Header {
     pub order: Order,
     /// How many ticks of `t` are one unit of time.
     pub ticks_per_unit: Ticks,
+    /// What the alarms of an election count in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// The command that makes the same run again, if a command made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -83,6 +86,7 @@ impl Header {
             setup: setup.clone(),
             order,
             ticks_per_unit: TICKS_PER_UNIT,
+            bounds: None,
             command: None,
         }
     }
@@ -110,6 +114,18 @@ pub(crate) fn unknown_algorithm(name: &str) -> String {
         "it is a run of the program `{name}`, which runs only where you name it: `skeptron sim {name} --replay FILE`, \
          `skeptron check {name} --from FILE` or `skeptron lab --algorithm {name}`"
     )
+}
+
+/// When the bounds pass in which the alarms of an election count: the longest that messages are expected to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// One passes every so many ticks.
+    pub length: Ticks,
+    /// From this moment on every step takes one unit, as in what the checker finds: one passes in each unit in which
+    /// nothing else happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_from: Option<Ticks>,
 }
 
 /// One thing that happened at one node.

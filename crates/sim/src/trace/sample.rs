@@ -100,6 +100,7 @@ impl Scene {
             setup,
             order: Order::Any,
             ticks_per_unit: TICKS_PER_UNIT,
+            bounds: None,
             command: None,
         };
         Trace { header, records: play.records }

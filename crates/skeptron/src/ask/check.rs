@@ -14,15 +14,20 @@ use super::kinds::KindsArgs;
 use super::sim::{ChannelOrder, requesters};
 use super::system::SystemArgs;
 use super::{Files, Request, names};
+pub(crate) use from::{Begun, continued};
 pub use judging::Dearness;
 use judging::property;
 pub use question::Question;
 
 pub(crate) mod assumptions;
 mod election;
+mod from;
 mod judging;
 pub(crate) mod memory;
 mod question;
+mod story;
+pub(crate) mod trace;
+mod way;
 
 /// How many nodes if nothing says otherwise: with two there is no third who interferes.
 pub(crate) const DEFAULT_NODES: usize = 3;
@@ -61,11 +66,11 @@ pub struct CheckRequest {
     pub system: SystemArgs,
 
     /// Begin where a recorded run is (.jsonl): algorithm, system and channels are those of the run, and
-    /// --requests are further ones
+    /// --requests or --calls are further ones
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[arg(conflicts_with_all = ["all", "nodes", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "clocks", "unsafe_structure", "order", "modes", "initiators",
-        "calls", "detector", "restarts", "premature", "suspicions", "maximise", "minimise"])]
+        "arbitration", "capacity", "readers", "read_quorums", "begin", "ring", "graph", "clusters", "clocks", "unsafe_structure", "order", "modes", "maximise",
+        "minimise"])]
     pub from: Option<String>,
     /// What the file of a recorded run says, where it is not read
     #[arg(skip)]

@@ -8,23 +8,18 @@ use clap::Args;
 use skeptron_check::{Options, Property, Report, Walks};
 use skeptron_sim::trace::{ClockKind, Trace};
 
-pub(crate) use self::from::{Begun, continued};
-
 use super::traces::{self, PictureArgs};
 use super::work::Shard;
 use super::{Verdict, interrupt, names};
-use crate::ask::check::{DEFAULT_NODES, Moment, Question, memory};
+use crate::ask::check::{DEFAULT_NODES, Moment, Question, continued, memory};
 use crate::ask::{self, CheckRequest, Files, Request as _};
 
 mod assumptions;
 mod diagram;
 mod extreme;
-mod from;
 mod kinds;
 mod print;
 mod progress;
-mod story;
-mod trace;
 
 /// More threads than any machine has.
 const MOST_THREADS: usize = 1024;

@@ -17,10 +17,9 @@ use super::job::{EventSender, Jobs, Task, WAITING, WITHIN};
 use super::refusal::Refusal;
 use super::wire::{CheckProgress, CheckResult, CheckedProperty};
 use super::{LIMITS, assumptions};
-use crate::ask::check::{Question, memory};
+use crate::ask::check::{Begun, Question, continued, memory};
 use crate::ask::kinds::KindsArgs;
 use crate::ask::{CheckRequest, Files, Request as _};
-use crate::cli::check::{Begun, continued};
 
 /// As many as the largest system has in which a broken variant is caught.
 const MOST_NODES: usize = 13;

@@ -40,6 +40,17 @@ fn what_is_found_continues_the_run() {
         ("maekawa -n 3 --entries 3 --duplicate 0.4 --latency exp:1 --order any", "--requests 0"),
         ("naimi-trehel -n 4 --entries 3 --loss 0.2 --duplicate 0.2 --order any", "--requests 0"),
         ("token-ring -n 3 --entries 2", "--requests 1"),
+        ("bully-short-timeout -n 3 --initiators all@0", "--calls 0"),
+        ("bully -n 3 --crash P3@1 --loss 0.2 --seed 3", "--calls 1"),
+        ("bully -n 3 --crash P3@1..6 --latency uniform:0.2,1.8 --seed 4", "--calls 1 --crashes 1"),
+        ("bully -n 3 --initiators all@0 --pause P2@1..4", "--calls 0 --premature 1"),
+        ("bully-deaf-while-asking -n 3 --crash P3@1..6", "--calls 0"),
+        ("ring-no-alarm -n 3 --initiators all@0", "--calls 0 --crashes 1"),
+        (
+            "ring -n 3 --crash P3@1 --duplicate 0.3",
+            "--calls 1 --suspicions 1 --crashes 1 --restarts 1",
+        ),
+        ("itai-rodeh -n 3 --initiators all@0 --order any", "--calls 0"),
     ] {
         let run = simulated(words);
         write(&run, &path);
@@ -132,8 +143,49 @@ fn the_command_line_begins_where_a_run_is() {
     refused("check --from run.jsonl --at 0 --requests 0", "nobody asks");
     std::fs::write(at.join("none.jsonl"), "nothing").unwrap();
     refused("check --from none.jsonl", "none.jsonl");
-    skeptron(at, "sim bully -n 3 --trace bully.jsonl");
-    refused("check --from bully.jsonl", "keep a time of their own");
+    let bully = skeptron(at, "sim bully -n 3 --trace bully.jsonl");
+    assert_eq!(bully.0, Some(0), "{}", bully.2);
+    refused("check --from bully.jsonl --requests 1", "--requests is for mutual exclusion");
+    refused("check --from run.jsonl --calls 1", "--calls is for elections");
+    let text = std::fs::read_to_string(at.join("bully.jsonl")).unwrap();
+    let old = text.replacen(",\"bounds\":{\"length\":1000}", "", 1);
+    assert_ne!(text, old);
+    std::fs::write(at.join("old.jsonl"), old).unwrap();
+    refused("check --from old.jsonl", "does not say in which bounds its alarms count");
     skeptron(at, "sim central -n 3 --entries 3 --crash P2@1..4 --trace back.jsonl");
     refused("check --from back.jsonl", "comes back in the run so far");
+}
+
+/// An election goes on with the alarms that are set, and what is found is checked from there again: its steps say
+/// when bounds pass.
+#[test]
+fn an_election_goes_on_with_its_alarms() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let run = simulated("bully-short-timeout -n 3 --initiators 1@0");
+    write(&run, &path);
+    // P1 has asked the higher ones, and its alarm may ring before their answers come.
+    let Refutation { property, trace, diagram } = found(&path, 1, "--calls 0").remove(0);
+    assert_eq!(property.name(), "agreement", "{diagram}");
+    let rang = trace.records.iter().any(|record| matches!(record.what, What::Expire { .. }));
+    assert!(rang, "{diagram}");
+    let bounds = trace.header.bounds.unwrap();
+    assert_eq!((bounds.length, bounds.steps_from), (1000, Some(0)));
+
+    let longer = folder.path().join("found.jsonl");
+    write(&trace, &longer);
+    let steps = trace.steps();
+    for at in 1..=steps {
+        let again = found(&longer, at, "--calls 0").remove(0);
+        assert_eq!(again.property, property, "after {at}");
+        if at + 1 >= steps {
+            assert_eq!(again.trace.records, trace.records, "after {at}");
+        }
+    }
+    // A correct one in the same place waits for the answers.
+    let run = simulated("bully -n 3 --initiators 1@0");
+    write(&run, &path);
+    for at in 1..=run.steps() {
+        assert!(found(&path, at, "--calls 0").is_empty(), "after {at}");
+    }
 }

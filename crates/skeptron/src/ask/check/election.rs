@@ -1,26 +1,41 @@
 //! What the options of a search say of an election.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use skeptron_check::{ElectionFaults, ElectionScenario};
-use skeptron_core::NodeId;
-use skeptron_core::catalogue::ElectionInfo;
+use skeptron_check::{ElectionFaults, ElectionScenario, Step};
+use skeptron_core::catalogue::{ElectionInfo, Order};
+use skeptron_core::{NodeId, Setup};
 
 use super::super::{Files, names};
 use super::{CheckRequest, DEFAULT_NODES, Moment};
 
 impl CheckRequest {
     pub(super) fn election(&self, info: &ElectionInfo, files: Files) -> Result<ElectionScenario> {
+        let setup = self.system.setup(info, DEFAULT_NODES, files)?;
+        self.election_after(info, setup, self.channel_order(), Vec::new())
+    }
+
+    /// What these options describe of that system once these steps have been taken.
+    ///
+    /// # Errors
+    /// If something is malformed, impossible, or for mutual exclusion only.
+    pub(super) fn election_after(
+        &self,
+        info: &ElectionInfo,
+        setup: Setup,
+        order: Order,
+        after: Vec<Step>,
+    ) -> Result<ElectionScenario> {
         self.refuse_options_of_mutual_exclusion(info)?;
         self.refuse_questions("an election")?;
         ensure!(
             self.crashes > 0 || self.victims.is_none(),
             "--victims says who may crash; say how many with --crashes K"
         );
+        let is_crash = |step: &Step| matches!(step, Step::Crash(_));
         ensure!(
-            self.crashes > 0 || self.restarts == 0,
+            self.crashes > 0 || self.restarts == 0 || after.iter().any(is_crash),
             "--restarts lets nodes come back that have crashed; say how many with --crashes K"
         );
-        let setup = self.system.setup(info, DEFAULT_NODES, files)?;
         let initiators: Vec<NodeId> = match self.initiators.as_deref() {
             None | Some("all") => NodeId::all(setup.nodes()).collect(),
             Some(list) => names::nodes(list).context("--initiators")?,
@@ -28,9 +43,10 @@ impl CheckRequest {
         let victims = self.victims.as_deref().map(names::nodes).transpose().context("--victims")?;
         let scenario = ElectionScenario {
             setup,
+            after,
             calls: self.calls.unwrap_or(u8::MAX),
             initiators,
-            order: self.channel_order(),
+            order,
             detector: self.detection()?,
             faults: ElectionFaults {
                 losses: self.loss,

@@ -68,7 +68,7 @@ impl Question {
     pub(crate) fn begun(&self) -> usize {
         match self {
             Question::Mutex(_, scenario) => scenario.after.len(),
-            Question::Election(..) => 0,
+            Question::Election(_, scenario) => scenario.after.len(),
         }
     }
 

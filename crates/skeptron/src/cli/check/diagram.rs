@@ -13,7 +13,7 @@ use super::super::table::folded;
 use super::super::traces::painted;
 use super::Question;
 use super::print;
-use super::trace::{Moment, SentMessage, Story};
+use crate::ask::check::trace::{Moment, SentMessage, Story};
 use crate::state::{self, Live};
 
 /// How wide a row may be.

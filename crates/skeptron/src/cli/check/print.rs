@@ -168,7 +168,12 @@ pub(super) fn report(
                 counted_in_thousands(scenario.after.len() as u64, "step"),
                 requests(&scenario.requests)
             ),
-            Question::Election(_, scenario) => calls(scenario),
+            Question::Election(_, scenario) if scenario.after.is_empty() => calls(scenario),
+            Question::Election(_, scenario) => format!(
+                "after {} of a run · {} from there on",
+                counted_in_thousands(scenario.after.len() as u64, "step"),
+                calls(scenario)
+            ),
         },
         match question {
             Question::Mutex(_, scenario) => faults(&scenario.faults),

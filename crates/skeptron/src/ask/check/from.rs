@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use skeptron_check::{Scenario, Step, Which};
-use skeptron_core::NodeId;
-use skeptron_core::catalogue::{Algorithm, Info};
+use anyhow::{Context as _, Result, ensure};
+use skeptron_check::{Scenario, Step};
+use skeptron_core::catalogue::Algorithm;
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Ticks, Trace, What};
+use skeptron_sim::trace::{Bounds, Header, Record, TICKS_PER_UNIT, Ticks, Trace, What};
 
+use super::super::{CheckRequest, Files};
 use super::Question;
-use crate::ask::{CheckRequest, Files};
+use super::way::Way;
 
 /// A recorded run up to the state from which everything is explored.
 #[derive(Debug)]
 pub(crate) struct Begun {
-    info: &'static Info,
+    algorithm: Algorithm,
     /// The run so far.
     trace: Trace,
     /// What happened in it, as the checker takes it.
@@ -46,15 +46,23 @@ impl CheckRequest {
     /// # Errors
     /// If they are of another algorithm, or impossible.
     pub(crate) fn question_after(&self, begun: &Begun) -> Result<Question> {
-        let Begun { info, trace: Trace { header, .. }, steps, .. } = begun;
+        let Begun { algorithm, trace: Trace { header, .. }, steps, .. } = begun;
         if let Some(name) = self.algorithm.as_deref() {
             ensure!(
-                name == info.name,
+                name == header.algorithm,
                 "--from is a run of {}, and {name} is to be checked; leave the name out",
-                info.name
+                header.algorithm
             );
         }
         let setup = header.setup.clone().validated()?;
+        let info = match *algorithm {
+            Algorithm::Mutex(info) => info,
+            Algorithm::Election(info) => {
+                let scenario = self.election_after(info, setup, header.order, steps.clone())?;
+                return Ok(Question::Election(info, scenario));
+            }
+        };
+        self.refuse_options_of_elections(info)?;
         let requests = self.requests(self.counts()?, info, &setup)?;
         let (after, order, faults) = (steps.clone(), header.order, self.faults()?);
         let scenario = Scenario { setup, anywhere: false, after, requests, order, faults };
@@ -69,23 +77,23 @@ impl Begun {
     /// # Errors
     /// If it is not what its nodes do, or the checker cannot begin there.
     pub(crate) fn of(mut trace: Trace, at: Option<usize>) -> Result<Self> {
-        let info = match Algorithm::find(&trace.header.algorithm) {
-            Some(Algorithm::Mutex(info)) => info,
-            Some(Algorithm::Election(info)) => bail!(
-                "{} elects a leader: its alarms and detectors keep a time of their own, so it can be \
-                 checked from the beginning only",
-                info.name
-            ),
-            None => bail!("there is no algorithm named `{}`", trace.header.algorithm),
-        };
+        let algorithm = Algorithm::find(&trace.header.algorithm);
+        let algorithm = algorithm
+            .with_context(|| format!("there is no algorithm named `{}`", trace.header.algorithm))?;
+        ensure!(
+            matches!(algorithm, Algorithm::Mutex(_)) || trace.header.bounds.is_some(),
+            "{} elects a leader, and the run does not say in which bounds its alarms count (`bounds` in its header): \
+             an earlier Skeptron recorded it; record it anew",
+            trace.header.algorithm
+        );
         replay(&trace).context("the trace is not what the nodes do")?;
         let length = end(&trace.records, at)?;
         trace.records.truncate(length);
-        let (steps, mut ends) = steps(&trace.records, trace.header.setup.nodes())?;
+        let (steps, mut ends) = Way::new(&trace.header)?.steps(&trace.records)?;
         // Each is over where the next one begins.
         ends.push(length);
         ends.remove(0);
-        Ok(Begun { info, trace, steps, ends })
+        Ok(Begun { algorithm, trace, steps, ends })
     }
 
     /// As [`continued`].
@@ -98,9 +106,12 @@ impl Begun {
             0 => 0,
             some => self.ends[some - 1],
         };
-        let header = Header { command, ..self.trace.header.clone() };
         let mut all = self.trace.records[..kept].to_vec();
         let now = all.last().map_or(0, |record| record.t);
+        let in_steps =
+            |bounds: Bounds| Bounds { steps_from: bounds.steps_from.or(Some(now)), ..bounds };
+        let bounds = self.trace.header.bounds.map(in_steps);
+        let header = Header { command, bounds, ..self.trace.header.clone() };
         let mut numbers = Numbers::of(&self.trace.records);
         for Record { t, node, what } in records {
             let what = numbers.apply(what);
@@ -130,93 +141,24 @@ fn end(records: &[Record], at: Option<usize>) -> Result<usize> {
     let Some(at) = at else { return Ok(records.len()) };
     ensure!(at <= begins.len(), "--at is {at}, but the run has {} steps", begins.len());
     let mut end = begins.get(at).copied().unwrap_or(records.len());
+    let last = at.checked_sub(1).and_then(|last| records.get(begins[last]));
     // The network may act on a message at once, while its sender is still at work.
     for (index, record) in records.iter().enumerate().skip(end) {
         match record.what {
-            What::Send { .. } | What::Enter { .. } | What::Refuse { .. } => end = index + 1,
-            What::Lose { .. } | What::Duplicate { .. } => {}
+            What::Lose { .. } | What::Duplicate { .. } | What::Violation { .. } => {}
+            // Who comes back, or suspects whom it names, calls at once: that is one step of the checker's.
+            What::Call if last.is_some_and(|last| calls_at_once(last, record)) => end = index + 1,
+            ref what if !what.is_input() => end = index + 1,
             _ => break,
         }
     }
     Ok(end)
 }
 
-/// What happened, as the checker takes it, and the record of each.
-fn steps(records: &[Record], nodes: usize) -> Result<(Vec<Step>, Vec<usize>)> {
-    let mut way = Way { in_flight: Vec::new(), down: vec![false; nodes] };
-    let (mut steps, mut places) = (Vec::new(), Vec::new());
-    for (place, record) in records.iter().enumerate() {
-        let is_refused = matches!(
-            records.get(place + 1),
-            Some(Record { what: What::Refuse { .. }, node, .. }) if *node == record.node
-        );
-        // A node that refuses what its user says goes on as if nothing had been said.
-        let by_user = matches!(record.what, What::Request | What::Release);
-        if !(is_refused && by_user)
-            && let Some(step) = way.step(record)?
-        {
-            steps.push(step);
-            places.push(place);
-        }
-    }
-    Ok((steps, places))
-}
-
-/// The messages under way, in the order of sending, and who is down: what is sent to it, or on its way
-/// there, never arrives.
-struct Way {
-    in_flight: Vec<(u64, NodeId, NodeId)>,
-    down: Vec<bool>,
-}
-
-impl Way {
-    /// The step that a record is, if it is one.
-    fn step(&mut self, record: &Record) -> Result<Option<Step>> {
-        let node = record.node;
-        Ok(match record.what {
-            What::Request => Some(Step::Request(node)),
-            What::Release => Some(Step::Release(node)),
-            What::Deliver { id } => self.take(id).map(Step::Deliver),
-            What::Lose { id, .. } => self.take(id).map(Step::Lose),
-            What::Duplicate { id, of } => self.copy(of, id).map(Step::Duplicate),
-            What::Crash => {
-                self.down[node.index()] = true;
-                self.in_flight.retain(|&(_, _, to)| to != node);
-                Some(Step::Crash(node))
-            }
-            What::Send { id, to, .. } => {
-                if !self.down[to.index()] {
-                    self.in_flight.push((id, node, to));
-                }
-                None
-            }
-            What::Restart => bail!(
-                "{node} comes back in the run so far, and the checker knows no returns where nobody is \
-                 elected; begin before that"
-            ),
-            _ => None,
-        })
-    }
-
-    fn which(&self, id: u64) -> Option<(usize, Which)> {
-        let place = self.in_flight.iter().position(|flight| flight.0 == id)?;
-        let (_, from, to) = self.in_flight[place];
-        let older = self.in_flight[..place].iter();
-        let nth = older.filter(|flight| (flight.1, flight.2) == (from, to)).count();
-        Some((place, Which { from, to, nth }))
-    }
-
-    fn take(&mut self, id: u64) -> Option<Which> {
-        let (place, which) = self.which(id)?;
-        self.in_flight.remove(place);
-        Some(which)
-    }
-
-    fn copy(&mut self, of: u64, id: u64) -> Option<Which> {
-        let (place, which) = self.which(of)?;
-        self.in_flight.insert(place + 1, (id, which.from, which.to));
-        Some(which)
-    }
+fn calls_at_once(last: &Record, call: &Record) -> bool {
+    let may =
+        !matches!(last.what, What::Call | What::Crash | What::Lose { .. } | What::Duplicate { .. });
+    may && (last.node, last.t) == (call.node, call.t)
 }
 
 /// The numbers that a run gives to messages which a counterexample numbers otherwise.

@@ -3,7 +3,7 @@
 use skeptron_check::{Counterexample, Property};
 use skeptron_core::NodeId;
 use skeptron_sim::replay::{Completion, ReplayError};
-use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Trace, What};
+use skeptron_sim::trace::{Bounds, Header, Record, TICKS_PER_UNIT, Trace, What};
 use skeptron_sim::value::Value;
 
 use super::Question;
@@ -11,7 +11,7 @@ use super::trace::{self, Story};
 
 impl Question {
     /// The steps of a counterexample, taken again.
-    pub(super) fn follow(&self, counterexample: &Counterexample) -> Result<Story, ReplayError> {
+    pub(crate) fn follow(&self, counterexample: &Counterexample) -> Result<Story, ReplayError> {
         let (steps, header) = (&counterexample.steps, self.header(counterexample)?);
         match self {
             Question::Mutex(..) => trace::follow(header, steps),
@@ -20,7 +20,7 @@ impl Question {
     }
 
     /// The nodes in their initial states.
-    pub(super) fn initial(&self) -> Result<Vec<Value>, ReplayError> {
+    pub(crate) fn initial(&self) -> Result<Vec<Value>, ReplayError> {
         let nodes = self.setup().nodes();
         let run = Completion::new(Header::of(self.name(), self.setup(), self.order()))?;
         Ok(NodeId::all(nodes).filter_map(|node| run.state(node)).collect())
@@ -32,7 +32,10 @@ impl Question {
         if !counterexample.beginnings.is_empty() {
             setup = setup.with_beginnings(counterexample.beginnings.clone())?;
         }
-        Ok(Header::of(self.name(), &setup, self.order()))
+        // One step takes one unit, and that a bound passes is a step.
+        let in_steps = Bounds { length: TICKS_PER_UNIT, steps_from: Some(0) };
+        let bounds = matches!(self, Question::Election(..)).then_some(in_steps);
+        Ok(Header { bounds, ..Header::of(self.name(), &setup, self.order()) })
     }
 
     /// The run in which `property` is violated. One step takes one unit of time; what the nodes do when

@@ -49,7 +49,7 @@ pub(crate) struct Moment {
 /// # Errors
 /// If the nodes cannot be built, or a step cannot be taken.
 pub(super) fn follow(header: Header, steps: &[Step]) -> Result<Story, ReplayError> {
-    follow_with(header, steps, NodeSet::default(), 0)
+    follow_with(header, steps, None)
 }
 
 /// Takes the steps of an election.
@@ -61,15 +61,13 @@ pub(super) fn follow_election(
     scenario: &ElectionScenario,
     steps: &[Step],
 ) -> Result<Story, ReplayError> {
-    let initiators = scenario.initiators.iter().copied().collect();
-    follow_with(header, steps, initiators, scenario.faults.restarts)
+    follow_with(header, steps, Some(scenario))
 }
 
 fn follow_with(
     header: Header,
     steps: &[Step],
-    initiators: NodeSet,
-    restarts: u8,
+    election: Option<&ElectionScenario>,
 ) -> Result<Story, ReplayError> {
     let n = header.setup.nodes();
     let run = Completion::new(header)?;
@@ -80,8 +78,9 @@ fn follow_with(
         in_flight: Vec::new(),
         messages: BTreeMap::new(),
         up: vec![true; n],
-        restarts,
-        initiators,
+        // In a run before the search anybody may come back, and who calls says so.
+        restarts: if election.is_some() { u8::MAX } else { 0 },
+        initiators: NodeSet::default(),
         named: vec![Some(NodeId::new(n - 1)); n],
         suspects: vec![NodeSet::default(); n],
     };
@@ -89,7 +88,10 @@ fn follow_with(
     follower.note(0)?;
     let after_start = follower.run.records().len();
     let mut moments = vec![Moment { records: 0..after_start, after: None, is_tick: false }];
-    for &step in steps {
+    for (number, &step) in steps.iter().enumerate() {
+        if let Some(scenario) = election.filter(|scenario| scenario.after.len() == number) {
+            follower.begin(scenario)?;
+        }
         let before = follower.run.records().len();
         follower.now += TICKS_PER_UNIT;
         let who = follower.take(step)?;
@@ -132,6 +134,14 @@ struct Follower {
 }
 
 impl Follower {
+    /// The run before the search is over.
+    fn begin(&mut self, scenario: &ElectionScenario) -> Result<(), ReplayError> {
+        self.initiators = scenario.initiators.iter().copied().collect();
+        self.restarts = scenario.faults.restarts;
+        let gone: Vec<bool> = self.up.iter().map(|up| !up && self.restarts == 0).collect();
+        self.lose_if(|flight| gone[flight.to.index()])
+    }
+
     /// Returns which node took it.
     fn take(&mut self, step: Step) -> Result<Option<NodeId>, ReplayError> {
         match step {
@@ -182,8 +192,9 @@ impl Follower {
                 Ok(())
             }
             Step::Lose(which) => {
-                let Flight { id, from, .. } = self.in_flight.remove(self.place(which));
-                self.record(from, What::Lose { id, cause: Loss::Chance })
+                let Flight { id, from, to, .. } = self.in_flight.remove(self.place(which));
+                let cause = if self.up[to.index()] { Loss::Chance } else { Loss::Down };
+                self.record(from, What::Lose { id, cause })
             }
             Step::Duplicate(which) => self.duplicate(which),
             Step::Crash(node) => {
