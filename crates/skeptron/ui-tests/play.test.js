@@ -239,3 +239,12 @@ async function chooseMessage(page) {
   await page.keyboard.press("Enter");
   await part(page, "act-drop").waitFor();
 }
+
+lab.test("a run that begins in any state says when it has recovered, and promises no more", async (open) => {
+  const page = await openRun(open, "#/play?algorithm=dijkstra&nodes=3&begin=6,6,9&entries=5&at=0");
+  await part(page, "tab-figures").click();
+  const figures = part(page, "play-figures");
+  await figures.filter({ hasText: /legitimate from\s*\d/ }).waitFor();
+  assert.match(await figures.innerText(), /entries before it was legitimate\s*\d+\s*of these while somebody was inside\s*\d+/);
+  assert.match((await part(page, "verdict-exclusion").getAttribute("title")) ?? "", /since the state is legitimate/);
+});

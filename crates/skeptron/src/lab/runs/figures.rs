@@ -32,7 +32,7 @@ pub(super) fn mutex(info: &Info, scenario: &Scenario, report: &Report) -> Vec<Fi
             holds: compared.and_then(|compared| compared.holds),
         }
     };
-    vec![
+    let mut figures = vec![
         measured("entries", report.entries.to_string()),
         measured("messages", report.messages.total.to_string()),
         judged(Quantity::Messages, number(report.messages.per_entry)),
@@ -43,7 +43,16 @@ pub(super) fn mutex(info: &Info, scenario: &Scenario, report: &Report) -> Vec<Fi
         measured("fairness (Jain)", number(report.fairness.jain)),
         measured("longest bypass", report.fairness.longest_bypass.to_string()),
         measured("busiest node over mean", number(report.load.max_over_mean)),
-    ]
+    ];
+    if let Some(recovery) = &report.recovery {
+        let since = recovery.legitimate_since.map_or("–".into(), number);
+        figures.extend([
+            measured("legitimate from", since),
+            measured("entries before it was legitimate", recovery.entries.to_string()),
+            measured("of these while somebody was inside", recovery.crowded.to_string()),
+        ]);
+    }
+    figures
 }
 
 fn fits(claim: &Claim, mean: f64, figures: &Figures) -> bool {

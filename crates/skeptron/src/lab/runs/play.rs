@@ -328,6 +328,7 @@ fn excluded(info: &'static Info, scenario: &Scenario, stop: &Stop) -> Result<Sim
     let watched = Watched {
         kind: AlgorithmKind::Mutex,
         exclusive: info.admission(&scenario.setup).is_exclusive(),
+        recovers: outcome.report.recovery.is_some(),
         order_claimed: info.claims.ordered && outcome.report.fairness.inversions.is_some(),
         to_the_end: !outcome.cut_short,
         simulated: true,
@@ -351,6 +352,7 @@ fn elected(
     let watched = Watched {
         kind: AlgorithmKind::Election,
         exclusive: true,
+        recovers: false,
         order_claimed: false,
         to_the_end: !outcome.cut_short,
         simulated: true,
@@ -386,8 +388,9 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let kind = to_wire::kind(&trace.header.algorithm);
     let Header { algorithm, setup, .. } = &trace.header;
     let exclusive = find(algorithm).is_none_or(|info| info.admission(setup).is_exclusive());
+    let recovers = find(algorithm).is_some_and(Info::is_stabilising);
     let (order_claimed, to_the_end, simulated) = (false, false, false);
-    let watched = Watched { kind, exclusive, order_claimed, to_the_end, simulated };
+    let watched = Watched { kind, exclusive, recovers, order_claimed, to_the_end, simulated };
     Ok(Played {
         messages: MessageLog::of(trace),
         bytes: bytes(trace),

@@ -11,6 +11,8 @@ pub(super) struct Watched {
     pub(super) kind: AlgorithmKind,
     /// Whether only one may be inside at once.
     pub(super) exclusive: bool,
+    /// Whether it began in any state, and promises no more than to recover from it.
+    pub(super) recovers: bool,
     /// Whether the algorithm promises to keep the order of requests.
     pub(super) order_claimed: bool,
     /// Whether the run went to its end: before, nobody has waited for ever.
@@ -57,11 +59,18 @@ pub(super) fn of(records: &[Record], replayed: &[Violation], watched: Watched) -
 /// The verdict on a property that nobody found violated.
 fn unviolated(property: &str, watched: Watched) -> RunVerdict {
     let (holds, detail) = match property {
+        "exclusion" if watched.recovers => {
+            (true, "never two inside at once since the state is legitimate")
+        }
         "exclusion" if !watched.exclusive => (true, "never more inside at once than may be"),
         "exclusion" => (true, "never two inside at once"),
         "fence" if !watched.exclusive => {
             (false, "not judged: entries that share the section are not ordered")
         }
+        "fence" if watched.recovers => (
+            true,
+            "every entry since the state is legitimate has a higher fence than the one before",
+        ),
         "fence" => (true, "every entry has a higher fence than the one before"),
         "agreement" => (true, "no epoch has two leaders"),
         "validity" => (true, "whoever was named was alive, and the highest where that is promised"),
