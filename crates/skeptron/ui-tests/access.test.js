@@ -104,3 +104,18 @@ async function serious(page) {
       .map((/** @type {{ id: string, nodes: { html: string, failureSummary: string }[] }} */ { id, nodes }) => `${id} (${nodes.length}): ${nodes[0].html.slice(0, 140)} ${nodes[0].failureSummary.slice(0, 260)}`);
   });
 }
+
+/** 150 % and more of a page of usual size: what it is moved by is in sight without scrolling. */
+for (const [look, run] of /** @type {const} */ ([[{ width: 1280, height: 800, zoom: 1.5 }, "scenario=ricart-agrawala-41-34"], [{ width: 1024, height: 768, zoom: 1.5 }, "scenario=maekawa-13"], [{ width: 1280, height: 800, zoom: 2 }, "scenario=bully"]])) {
+  lab.test(`the controls of Play are in sight at ${look.zoom * 100} % of ${look.width} × ${look.height}`, async (open) => {
+    const page = await openRun(open, `#/play?${run}&at=9`, look);
+    for (const control of ["play-back", "play-toggle", "play-forward", "play-present"]) {
+      const isHit = await part(page, control).evaluate((button) => {
+        const { left, right, top, bottom } = button.getBoundingClientRect();
+        const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return bottom <= innerHeight && right <= innerWidth && (hit === button || button.contains(hit));
+      });
+      assert(isHit, control);
+    }
+  });
+}

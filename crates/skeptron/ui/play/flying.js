@@ -95,7 +95,7 @@ function sideOf({ label, width, height, x, y, leftwards }, letters, free) {
  * @param {number} letters
  */
 function sizeOf(said, letters) {
-  return said ? { width: lettersWide(said, letters) + 8, height: letters * 1.45 } : { width: 2 * DOT, height: 2 * DOT };
+  return said ? { width: lettersWide(said, letters) + letters, height: letters * 1.45 } : { width: 2 * DOT, height: 2 * DOT };
 }
 
 /**

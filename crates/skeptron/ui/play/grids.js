@@ -14,7 +14,7 @@ const ROW = 19;
 const NARROW = 27;
 /** How high letters are, and what a cell or the name of a row has besides: the widest text must fit. */
 const LETTERS = 11;
-const IN_CELL = 0.5;
+const IN_CELL = { few: 6, many: 1 };
 const BESIDE = 4;
 /** With more nodes than this, the entries of a queue are as short as can be. */
 const MOST_WORDY = 8;
@@ -131,7 +131,8 @@ function fill(values, length) {
 export function drawGrid(svg, grid, before) {
   clear(svg);
   const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((text) => lettersWide(text, LETTERS)));
-  const width = Math.max(NARROW, widest(grid.rows.flatMap(({ cells }) => cells.map(({ text }) => text))) + IN_CELL);
+  const inCell = grid.head.length > MOST_WORDY ? IN_CELL.many : IN_CELL.few;
+  const width = Math.max(NARROW, widest(grid.rows.flatMap(({ cells }) => cells.map(({ text }) => text))) + inCell);
   const names = widest(grid.rows.map(({ name }) => name)) + BESIDE;
   const size = { width: names + width * grid.head.length, height: ROW * (grid.rows.length + 1) + 2 };
   svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);

@@ -48,7 +48,8 @@ function plain(places) {
 /** @param {number} nodes @returns {Place[]} */
 function circle(nodes) {
   return Array.from({ length: nodes }, (_, row) => {
-    const angle = (2 * Math.PI * row) / nodes - Math.PI / 2;
+    // Two stand side by side: the picture is wider than high.
+    const angle = (2 * Math.PI * row) / nodes - (nodes === 2 ? Math.PI : Math.PI / 2);
     return nodes === 1 ? { x: 0, y: 0 } : { x: Math.cos(angle), y: Math.sin(angle) };
   });
 }

@@ -71,7 +71,7 @@ export class Steps {
     const state = step === this.current ? "now" : step < this.current ? "past" : "later";
     const item = h("li", { class: `play-step ${state}` },
       h("button", { type: "button", class: "quiet", tabindex: -1, "data-step": step + 1, title: words, "aria-current": step === this.current ? "step" : false, onclick: () => this.jump(end) },
-        h("span", { class: "mono play-step-t" }, inUnits(model.records[model.steps[step]].t, model.header)), words));
+        h("span", { class: "mono play-step-t" }, inUnits(model.records[model.steps[step]].t, model.header)), h("span", { class: "play-step-told" }, words)));
     item.style.top = `${step * ROW}px`;
     return item;
   }

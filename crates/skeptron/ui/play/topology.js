@@ -32,6 +32,8 @@ const MOST_POLYGONS = 31;
 /** How high letters are on a page, and how high a badge is, in letters. */
 const LETTERS = 11;
 const BADGE = 1.3;
+/** Smaller than this, in pixels, few nodes' letters never are, however little room the picture has. */
+const LEAST_PIXELS = 10;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
 const FATHER = "father";
@@ -103,7 +105,8 @@ export class Topology {
     const { width, height } = this.svg.viewBox.baseVal;
     const scale = Math.min(this.svg.clientWidth / width, this.svg.clientHeight / height);
     if (!this.header || !(scale > 0)) return;
-    const letters = Math.max(LETTERS, (this.least * innerHeight) / scale);
+    const least = this.header.nodes <= MOST_SIGNED ? LEAST_PIXELS : 0;
+    const letters = Math.max(LETTERS, Math.max(this.least * innerHeight, least) / scale);
     if (Math.abs(letters - this.letters) < 0.2) return;
     this.letters = letters;
     this.#frame(this.header.nodes);
