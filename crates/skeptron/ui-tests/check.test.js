@@ -70,3 +70,16 @@ lab.test("the assumption table fills, and its cells lead to the runs that show t
   await told(page);
   assert((await steps(page)) > 0);
 });
+
+for (const look of [{ width: 1024, height: 768 }, { width: 1280, height: 800, zoom: 1.5 }]) {
+  lab.test(`what was asked is answered in sight: ${look.width} × ${look.height}, zoom ${look.zoom ?? 1}`, async (open) => {
+    const page = await open("#/check?algorithm=lamport&nodes=2&order=any", { still: true, ...look });
+    await part(page, "run-check").click();
+    await part(page, "conclusion").filter({ hasText: "Not correct here" }).waitFor();
+    const { top, bottom } = await part(page, "conclusion").evaluate((said) => {
+      const box = said.getBoundingClientRect();
+      return { top: box.top, bottom: innerHeight - box.bottom };
+    });
+    assert(top > 0 && bottom > 0, `${top} above, ${bottom} below`);
+  });
+}

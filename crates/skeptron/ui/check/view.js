@@ -1,5 +1,5 @@
 // The view `check`: everything that a small system can do, and which assumption each algorithm needs.
-import { h, clear, complaint } from "../lib/dom.js";
+import { bringIntoSight, clear, complaint, h } from "../lib/dom.js";
 import { note, href } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
@@ -109,7 +109,10 @@ function asking(infos, first, noteQuestion) {
   const work = job({ name: say("Search"), changed: (running) => { if (!running) live.end(); } });
   const form = questionForm(infos, first, {
     changed: (request) => noteQuestion(toParams(request)),
-    run: (request) => { run(request, true); },
+    run: (request) => {
+      run(request, true);
+      bringIntoSight(answer);
+    },
   });
 
   /**

@@ -1,5 +1,5 @@
 // Compare: the algorithms side by side, claim beside measurement.
-import { h, clear, complaint } from "../lib/dom.js";
+import { bringIntoSight, clear, complaint, h } from "../lib/dom.js";
 import { href, note } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
@@ -36,6 +36,7 @@ export function show(root, address) {
   const form = h("form", { class: "panel compare-form", "data-test": "question", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     compare();
+    bringIntoSight(shown.element);
   } });
   const page = h("div", { class: "page compare" },
     heading(false),

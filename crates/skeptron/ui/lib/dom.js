@@ -106,3 +106,14 @@ export function complaint(error) {
   const isServers = error instanceof Error && "status" in error && error.status !== 0;
   return h("div", { class: "notice bad", role: "alert" }, isServers ? english(why) : why);
 }
+
+/** So much of the window's height must an answer have, at least, to be seen. */
+const SEEN = 0.2;
+
+/**
+ * Shows the answer to what was asked, where it stands below the question on a narrow page.
+ * @param {Element} answer
+ */
+export function bringIntoSight(answer) {
+  if (answer.getBoundingClientRect().top > innerHeight * (1 - SEEN)) answer.scrollIntoView({ block: "start" });
+}
