@@ -79,6 +79,7 @@ export function bar(ink, kind, { x1, x2, y }, room, colour) {
 export class Labels {
   cells = new Uint8Array(0);
   columns = 0;
+  left = 0;
   width = 0;
   height = 0;
   /** @type {Map<string, number>} */
@@ -87,10 +88,10 @@ export class Labels {
   /**
    * Begins an empty picture, and sets the letters.
    * @param {CanvasRenderingContext2D} ink
-   * @param {{ width: number, height: number, font: string, ground: string }} of
+   * @param {{ left: number, width: number, height: number, font: string, ground: string }} of `left`: what is left of it is not seen
    */
-  begin(ink, { width, height, font, ground }) {
-    [this.width, this.height] = [width, height];
+  begin(ink, { left, width, height, font, ground }) {
+    [this.left, this.width, this.height] = [left, width, height];
     this.columns = Math.ceil(width / CELL) + 1;
     const size = this.columns * (Math.ceil(height / CELL) + 1);
     if (this.cells.length < size) this.cells = new Uint8Array(size);
@@ -155,7 +156,10 @@ export class Labels {
     const places = [];
     for (let k = 0; k <= steps; k++) {
       const along = (k / steps - 0.5) * width;
-      for (const across of [-HALF, HALF]) places.push(this.#cell(ox + ux * along - uy * across, oy + uy * along + ux * across));
+      // Nothing is written that would be cut.
+      const at = ox + ux * along;
+      if (at < this.left || at > this.width) return false;
+      for (const across of [-HALF, HALF]) places.push(this.#cell(at - uy * across, oy + uy * along + ux * across));
     }
     if (places.some((cell) => this.cells[cell] === 1)) return false;
     for (const cell of places) if (cell >= 0) this.cells[cell] = 1;

@@ -1,6 +1,7 @@
 // Messages in the diagram: arrows, their labels, and which one lies under the pointer.
 import { cross, dot, head, Labels } from "../lib/strokes.js";
 import { kindColour } from "../lib/theme.js";
+import { GUTTER } from "./camera.js";
 import { DELIVERED, LOST, lowerBound } from "./model.js";
 
 /** More arrows than this are thinned out; more than the second have no heads, than the third no labels. */
@@ -215,7 +216,7 @@ export class Arrows {
   #labels(ink, words) {
     const { camera, colour, font, model } = this.scene;
     const { label, labels } = model.messages;
-    this.labels.begin(ink, { width: camera.width, height: camera.height, font: font(11), ground: colour("panel") });
+    this.labels.begin(ink, { left: GUTTER, width: camera.width, height: camera.height, font: font(11), ground: colour("panel") });
     for (const written of words) this.labels.keep(written);
     for (let message = this.last - 1; message >= this.first; message--) {
       if (!this.#past(message)) continue;

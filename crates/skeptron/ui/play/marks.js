@@ -15,6 +15,8 @@ const LEAST_ROOM = 22;
 const ABOVE = 10;
 const LINE = 13;
 const BELOW = 20;
+/** How far apart words on a line are. */
+const APART = 8;
 /** What should not have happened. @type {ReadonlySet<string>} */
 const BAD = new Set(["refuse", "violation"]);
 
@@ -52,7 +54,7 @@ export class Marks {
     this.first = lowerBound(model.marks, model.positionAt(camera.t(GUTTER - 30) - 1));
     this.last = lowerBound(model.marks, model.positionAt(camera.t(camera.width)));
     const lines = camera.rowHeight < TWO_LINES ? 1 : 2;
-    this.ends = Array.from({ length: camera.rows }, () => new Array(lines).fill(-Infinity));
+    this.ends = Array.from({ length: camera.rows }, () => new Array(lines).fill(GUTTER - APART));
     this.words = [];
     if (camera.rowHeight < LEAST_ROOM) return;
     ink.font = font(11, "600");
@@ -72,6 +74,8 @@ export class Marks {
   #place(ink, words, record, alpha) {
     const { camera } = this.scene;
     const row = record.node - 1;
+    // Of a moment that is no longer in sight only the end of its words would be.
+    if (camera.x(record.t) < GUTTER) return;
     const width = ink.measureText(words).width;
     const ends = this.ends[row];
     const begins = ends.map((end) => roomAt(camera.x(record.t), width, end, camera.width));
@@ -197,10 +201,10 @@ export class Marks {
  * @param {number} right where the diagram ends
  */
 function roomAt(x, width, end, right) {
-  const after = Math.max(x + 3, end + 8);
+  const after = Math.max(x + 3, end + APART);
   if (after + width <= right) return after > x + 90 ? null : after;
   const before = x - width - 14;
-  return before < end + 8 ? null : before;
+  return before < end + APART ? null : before;
 }
 
 /** What is written about a record; nothing where its mark says it all. @param {import("../wire.js").RunRecord} record */
