@@ -23,6 +23,9 @@ up.test("a lock is taken and given back, and everybody who watches sees it", asy
   await row.filter({ hasText: /door.*P3/ }).waitFor();
   await other.locator("details", { has: part(other, "cluster-words") }).locator("summary").click();
   await part(other, "cluster-words").getByText(/PRIVILEGE/).first().waitFor();
+  // With what they say, as in Play.
+  await part(other, "cluster-words").getByText(/REQUEST \d+ → P\d/).first().waitFor();
+  await part(other, "cluster-words").getByText(/REQUEST \d+ ← P3/).first().waitFor();
 
   await part(page, "cluster-node").selectOption("3");
   await part(page, "cluster-release").click();
