@@ -746,7 +746,7 @@ all?: boolean,
 elections?: boolean,
 /**
  * Begin where a recorded run is (.jsonl): algorithm, system and channels are those of the run, and
- * --requests are further ones
+ * --requests or --calls are further ones
  */
 from?: string,
 /** What the file of a recorded run says, where it is not read */

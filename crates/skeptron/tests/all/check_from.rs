@@ -41,16 +41,13 @@ fn what_is_found_continues_the_run() {
         ("naimi-trehel -n 4 --entries 3 --loss 0.2 --duplicate 0.2 --order any", "--requests 0"),
         ("token-ring -n 3 --entries 2", "--requests 1"),
         ("bully-short-timeout -n 3 --initiators all@0", "--calls 0"),
-        ("bully -n 3 --crash P3@1 --loss 0.2 --seed 3", "--calls 1"),
-        ("bully -n 3 --crash P3@1..6 --latency uniform:0.2,1.8 --seed 4", "--calls 1 --crashes 1"),
+        ("bully -n 3 --crash P3@1 --loss 0.2 --seed 3", "--calls 0"),
+        ("bully -n 2 --crash P2@1..6 --latency uniform:0.2..1.8 --seed 4", "--calls 1 --crashes 1"),
         ("bully -n 3 --initiators all@0 --pause P2@1..4", "--calls 0 --premature 1"),
         ("bully-deaf-while-asking -n 3 --crash P3@1..6", "--calls 0"),
         ("ring-no-alarm -n 3 --initiators all@0", "--calls 0 --crashes 1"),
-        (
-            "ring -n 3 --crash P3@1 --duplicate 0.3",
-            "--calls 1 --suspicions 1 --crashes 1 --restarts 1",
-        ),
-        ("itai-rodeh -n 3 --initiators all@0 --order any", "--calls 0"),
+        ("ring -n 2 --crash P2@1 --duplicate 0.3", "--calls 1 --suspicions 1 --restarts 1"),
+        ("itai-rodeh -n 2 --initiators all@0", "--calls 0"),
     ] {
         let run = simulated(words);
         write(&run, &path);
@@ -166,7 +163,7 @@ fn an_election_goes_on_with_its_alarms() {
     write(&run, &path);
     // P1 has asked the higher ones, and its alarm may ring before their answers come.
     let Refutation { property, trace, diagram } = found(&path, 1, "--calls 0").remove(0);
-    assert_eq!(property.name(), "agreement", "{diagram}");
+    assert_eq!(property.name(), "validity", "{diagram}");
     let rang = trace.records.iter().any(|record| matches!(record.what, What::Expire { .. }));
     assert!(rang, "{diagram}");
     let bounds = trace.header.bounds.unwrap();
@@ -178,7 +175,7 @@ fn an_election_goes_on_with_its_alarms() {
     for at in 1..=steps {
         let again = found(&longer, at, "--calls 0").remove(0);
         assert_eq!(again.property, property, "after {at}");
-        if at + 1 >= steps {
+        if at + 1 == steps {
             assert_eq!(again.trace.records, trace.records, "after {at}");
         }
     }
