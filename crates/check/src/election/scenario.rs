@@ -12,7 +12,8 @@ use crate::scenario::{Scenario, ScenarioError};
 pub struct ElectionScenario {
     /// The system.
     pub setup: Setup,
-    /// What has happened before: the search begins after these steps, with budgets and calls counted from there.
+    /// What has happened before: the search begins after these steps, with budgets and calls counted from there. Who
+    /// called because it suspected its leader did so in a step of its own.
     pub after: Vec<Step>,
     /// Who calls: once at any time or never, and whenever it suspects the leader that it names.
     pub initiators: Vec<NodeId>,

@@ -1,8 +1,8 @@
 //! Searches that begin in the middle of a run.
 
 use skeptron_check::{
-    Counterexample, ElectionFaults, ElectionScenario, Faults, Goal, Judging, Measure, Options,
-    Property, Report, Scenario, ScenarioError, Step, Which, check, check_election, extreme,
+    Counterexample, ElectionScenario, Faults, Goal, Judging, Measure, Options, Property, Report,
+    Scenario, ScenarioError, Step, Which, check, check_election, extreme,
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Order};
@@ -194,20 +194,15 @@ fn elected_after(scenario: &ElectionScenario, steps: &[Step]) -> ElectionScenari
 }
 
 /// From each state on the shortest way to a mistake of an election, the mistake is as near as from the start: alarms,
-/// detectors and late messages keep their times.
+/// detectors and late messages keep their times. (Of an election that never ends the rounds count from where the search
+/// begins.)
 #[test]
 fn every_state_on_the_way_to_a_wrong_election_leads_to_it() {
-    let loss = ElectionFaults { losses: 1, ..ElectionFaults::default() };
-    let cases = [
-        ("bully-short-timeout", Order::Fifo, ElectionFaults::default()),
-        ("bully-only-answers", Order::Any, ElectionFaults::default()),
-        ("bully", Order::Fifo, loss),
-        ("ring-last-leads", Order::Fifo, ElectionFaults::default()),
-    ];
-    for (name, order, faults) in cases {
+    let name = "bully-short-timeout";
+    for order in [Order::Fifo, Order::Any] {
         let initiators = vec![NodeId::new(0)];
         let scenario = ElectionScenario::new(setup(3), order);
-        let scenario = ElectionScenario { initiators, calls: 1, faults, ..scenario };
+        let scenario = ElectionScenario { initiators, calls: 1, ..scenario };
         let report = elect(name, &scenario);
         let (property, shown) = report.violation().unwrap_or_else(|| panic!("{name} holds"));
         let is_wrong_at_once = matches!(property, Property::Agreement | Property::Validity);
