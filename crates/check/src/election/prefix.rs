@@ -42,11 +42,21 @@ impl World {
         let mut memory = self.memory(false);
         let mut has_called = 0u16;
         let mut keeps_assumptions = true;
+        let mut rounds = 0u32;
         let mut found: Vec<(Property, usize, State, Move)> = Vec::new();
         for (number, &step) in steps.iter().enumerate() {
             let taken = self.move_of(&mut memory, &state, step);
             let taken = taken.ok_or(ScenarioError::NoSuchStep(number + 1))?;
-            keeps_assumptions &= self.is_assumed(&mut memory, &state, taken);
+            let is_assumed = self.is_assumed(&mut memory, &state, taken);
+            keeps_assumptions &= is_assumed;
+            // What it sets off may not be over, as when detectors do not trust yet who has come back.
+            rounds += match taken {
+                Move::Call(_) => 2,
+                Move::Crash(_) => 3,
+                Move::Restart(_) => 9,
+                _ if is_assumed => 0,
+                _ => 3,
+            };
             match step {
                 Step::Call(node) | Step::Restart(node) => has_called |= 1 << node.index(),
                 Step::Crash(node) => has_called &= !(1 << node.index()),
@@ -62,7 +72,7 @@ impl World {
         let newest = memory.newest(state.judge).round;
         drop(memory);
         (self.order, self.initiators) = (order, initiators);
-        self.most_rounds = most_rounds + newest;
+        self.most_rounds = most_rounds + newest + rounds;
         if !keeps_assumptions {
             self.judged = self.judged.without(&[Property::Refused]);
             found.retain(|violation| violation.0 != Property::Refused);
