@@ -85,7 +85,7 @@ lab.test("an election is explored from the state in sight, with its alarms and d
   await part(wrong, "play-recorded").waitFor();
   await told(wrong);
   await goTo(wrong, await steps(wrong));
-  await part(wrong, "verdict-agreement").filter({ hasText: "violated" }).waitFor();
+  await part(wrong, "play-verdicts").filter({ hasText: "violated" }).waitFor();
 
   await part(page, "check-from-beginning").click();
   await part(page, "conclusion").filter({ hasText: "nodes" }).waitFor();
