@@ -441,7 +441,7 @@ impl Election for Franklin {
 mod tests {
     use super::*;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, FOG, GALE, SQUALL};
+    use crate::election::storm::{self, FOG, GALE, SQUALL, Weather};
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<Franklin> {
@@ -571,6 +571,15 @@ mod tests {
         storm::survives::<Franklin>("franklin", SQUALL, 10_000);
         storm::survives::<Franklin>("franklin", GALE, 10_000);
         storm::survives::<Franklin>("franklin", FOG, 10_000);
+    }
+
+    /// The channels that it claims are any: in every storm messages overtake each other.
+    #[test]
+    fn it_survives_storms_in_which_messages_overtake_each_other() {
+        for weather in [SQUALL, GALE, FOG] {
+            let weather = Weather { overtakes: true, ..weather };
+            storm::survives::<Franklin>("franklin", weather, 10_000);
+        }
     }
 
     #[test]

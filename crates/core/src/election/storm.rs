@@ -35,6 +35,8 @@ pub(crate) struct Weather {
     pub(crate) premature: u64,
     /// How many suspicions are false at most; each is withdrawn.
     pub(crate) doubts: u64,
+    /// Whether messages overtake each other in every storm, not in every other one, if the algorithm claims such channels.
+    pub(crate) overtakes: bool,
 }
 
 impl Weather {
@@ -48,6 +50,7 @@ impl Weather {
             losses: 0,
             premature: 0,
             doubts: 0,
+            overtakes: false,
         }
     }
 }
@@ -184,7 +187,7 @@ impl<P: Election> Storm<P> {
             P::VARIANTS.iter().find(|info| info.name == name).expect("a variant");
         let n = 1 + chance.below(weather.most_nodes as u64) as usize;
         let crashes = chance.below(weather.crashes as u64 + 1);
-        let any = info.channel == Order::Any && chance.coin();
+        let any = info.channel == Order::Any && (chance.coin() || weather.overtakes);
         let setup = setup(n, &mut chance);
         let mut storm = Storm {
             weather,
