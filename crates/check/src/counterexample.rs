@@ -138,9 +138,13 @@ impl<'a> Retracer<'a> {
                 self.in_flight.retain(|packet| packet.to != node);
                 Step::Crash(id(node))
             }
+            Move::Suspect { node, whom } => Step::Suspect { node: id(node), whom: id(whom) },
         };
         let who: usize = match step {
-            Move::Request(node) | Move::Release(node) | Move::Crash(node) => node.into(),
+            Move::Request(node)
+            | Move::Release(node)
+            | Move::Crash(node)
+            | Move::Suspect { node, .. } => node.into(),
             Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place) => {
                 self.last_fence = self.state.flight[place as usize].fence;
                 self.state.flight[place as usize].to.into()
@@ -192,7 +196,12 @@ impl<'a> Retracer<'a> {
     /// Where the violation shows, and what it is.
     fn verdict(&self, property: Property, before: &State, last: Option<Move>) -> (usize, String) {
         let actor = match last {
-            Some(Move::Request(node) | Move::Release(node) | Move::Crash(node)) => node.into(),
+            Some(
+                Move::Request(node)
+                | Move::Release(node)
+                | Move::Crash(node)
+                | Move::Suspect { node, .. },
+            ) => node.into(),
             Some(Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place)) => {
                 before.flight[place as usize].to.into()
             }

@@ -20,6 +20,7 @@ mod admission;
 mod beginning;
 mod check;
 mod counterexample;
+mod crashes;
 mod cycles;
 mod disk;
 mod election;

@@ -30,9 +30,18 @@ pub(crate) const REQUEST: Event = Event::Command(0);
 /// The number of [`Lock::Release`].
 pub(crate) const RELEASE: Event = Event::Command(1);
 
+/// The number of [`Lock::Suspect`].
+pub(crate) fn missed(whom: usize) -> Event {
+    Event::Command(2 + whom as u8)
+}
+
 impl Numbers for Lock {
     fn of_number(number: u8) -> Self {
-        if number == 0 { Lock::Request } else { Lock::Release }
+        match number {
+            0 => Lock::Request,
+            1 => Lock::Release,
+            _ => Lock::Suspect(NodeId::new(usize::from(number - 2))),
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl World {
             let taken = move_of(&state, self.nodes, step);
             let taken = taken.ok_or(ScenarioError::NoSuchStep(number + 1))?;
             let before = state.clone();
-            state.budget = Budget { losses: 1, duplicates: 1, crashes: 1 };
+            state.budget = Budget { losses: 1, duplicates: 1, crashes: 1, suspicions: 1 };
             let violated = self.take(&mut memory, &mut state, taken);
             let new = violated.iter().filter(|property| !found.iter().any(|f| f.0 == *property));
             let new: Vec<Property> = new.collect();
@@ -92,6 +92,11 @@ fn move_of(state: &State, nodes: usize, step: Step) -> Option<Move> {
         Step::Release(node) if is(node, User::Inside) => Some(Move::Release(node.index() as u8)),
         Step::Crash(node) if node.index() < nodes && !is(node, User::Down) => {
             Some(Move::Crash(node.index() as u8))
+        }
+        Step::Suspect { node, whom } if whom.index() < nodes => {
+            let is_up = node.index() < nodes && !is(node, User::Down);
+            let [node, whom] = [node, whom].map(|node| node.index() as u8);
+            is_up.then_some(Move::Suspect { node, whom })
         }
         Step::Deliver(which) => place(which).map(Move::Deliver),
         Step::Lose(which) => place(which).map(Move::Lose),

@@ -41,13 +41,25 @@ pub struct Faults {
     pub crash_when: CrashWhen,
     /// Who may stop; `None` for everybody.
     pub victims: Option<Vec<NodeId>>,
+    /// How many times a failure detector may tell that a live node has crashed, where nodes are told of crashes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspicions: u8,
+}
+
+fn is_zero(count: &u8) -> bool {
+    *count == 0
 }
 
 impl Faults {
     /// Whether nothing goes wrong.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.losses == 0 && self.duplicates == 0 && self.crashes == 0
+        self.crashes == 0 && self.are_crashes()
+    }
+
+    /// Whether nothing goes wrong but that nodes stop.
+    fn are_crashes(&self) -> bool {
+        self.losses == 0 && self.duplicates == 0 && self.suspicions == 0
     }
 }
 
@@ -100,6 +112,11 @@ pub enum ScenarioError {
         "--invariant does not hold when the system begins; nothing needs to happen to break it"
     )]
     FalseFromTheStart,
+    /// False suspicions where nobody is told of any.
+    #[error(
+        "{0} is not told of crashes, so nobody can be suspected; leave the false suspicions out"
+    )]
+    NoDetector(&'static str),
     /// Any beginning of an algorithm that needs the right one.
     #[error("{0} needs the right beginning; only a self-stabilising algorithm begins in any state")]
     NotStabilising(&'static str),
@@ -201,6 +218,21 @@ impl Scenario {
         let is_fault =
             |step: &Step| matches!(step, Step::Lose(_) | Step::Duplicate(_) | Step::Crash(_));
         !self.faults.is_none() || self.after.iter().any(is_fault)
+    }
+
+    /// Whether all that goes wrong, before the search and in it, is that nodes stop and the others are told.
+    pub(crate) fn has_only_crashes(&self) -> bool {
+        let mut down = Vec::new();
+        self.faults.are_crashes()
+            && self.after.iter().all(|step| match *step {
+                Step::Lose(_) | Step::Duplicate(_) => false,
+                Step::Suspect { whom, .. } => down.contains(&whom),
+                Step::Crash(node) => {
+                    down.push(node);
+                    true
+                }
+                _ => true,
+            })
     }
 
     /// The same system begun as its setup says.

@@ -67,16 +67,17 @@ pub(crate) struct Budget {
     pub(crate) losses: u8,
     pub(crate) duplicates: u8,
     pub(crate) crashes: u8,
+    pub(crate) suspicions: u8,
 }
 
 impl Budget {
     pub(crate) fn code(self) -> u32 {
-        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, 0])
+        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, self.suspicions])
     }
 
     fn of_code(code: u32) -> Self {
-        let [losses, duplicates, crashes, _] = code.to_le_bytes();
-        Budget { losses, duplicates, crashes }
+        let [losses, duplicates, crashes, suspicions] = code.to_le_bytes();
+        Budget { losses, duplicates, crashes, suspicions }
     }
 
     pub(crate) fn is_spent(self) -> bool {
@@ -194,6 +195,11 @@ pub(crate) enum Move {
     Crash(u8),
     /// The next node begins in the state of that number.
     Begin(u16),
+    /// The failure detector of `node` tells that `whom` has crashed.
+    Suspect {
+        node: u8,
+        whom: u8,
+    },
 }
 
 impl Move {
@@ -210,6 +216,7 @@ impl Move {
             Move::Duplicate(place) => 4 << 12 | place,
             Move::Crash(node) => 5 << 12 | u16::from(node),
             Move::Begin(nth) => 6 << 12 | nth,
+            Move::Suspect { node, whom } => 7 << 12 | u16::from(whom) << 4 | u16::from(node),
         }
     }
 
@@ -227,7 +234,8 @@ impl Move {
             3 => Move::Lose(low),
             4 => Move::Duplicate(low),
             5 => Move::Crash(node),
-            _ => Move::Begin(low),
+            6 => Move::Begin(low),
+            _ => Move::Suspect { node, whom: (low >> 4) as u8 },
         }
     }
 }

@@ -70,8 +70,10 @@ pub(crate) struct World {
     pub(crate) admission: Admission,
     /// Whether what is promised is promised from a legitimate state on only.
     pub(crate) stabilises: bool,
-    crash_when: CrashWhen,
-    victims: u16,
+    /// Whether nodes are told of crashes.
+    pub(crate) has_detector: bool,
+    pub(crate) crash_when: CrashWhen,
+    pub(crate) victims: u16,
 }
 
 impl World {
@@ -88,6 +90,9 @@ impl World {
             true if !scenario.after.is_empty() => return Err(ScenarioError::BegunAnywhere),
             _ => {}
         }
+        if scenario.faults.suspicions > 0 && !info.has_detector() {
+            return Err(ScenarioError::NoDetector(info.name));
+        }
         let node_table = node_table(info, &scenario.setup, scenario.anywhere)?;
         let most = info.claims.most(Quantity::Messages);
         let of_node = |node: NodeId| {
@@ -95,16 +100,17 @@ impl World {
             most.map_or(0.0, |most| most.value(&figures) * scenario.asks(node) as f64)
         };
         let bound: f64 = NodeId::all(node_table.len()).map(of_node).sum();
-        let keeps_assumptions = !scenario.is_faulty()
-            && scenario.setup.flaw().is_none()
+        let is_well_laid = scenario.setup.flaw().is_none()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
+        let keeps_assumptions = !scenario.is_faulty() && is_well_laid;
+        let survives = info.has_detector() && scenario.has_only_crashes() && is_well_laid;
         let promised = Property::ALL.into_iter().filter(|property| match property {
             Property::Exclusion | Property::Progress => true,
             Property::Fence => watch.fences,
             Property::Order => info.claims.ordered && keeps_assumptions,
             Property::Messages => most.is_some() && keeps_assumptions,
-            Property::Rest => most.is_some() && keeps_assumptions,
-            Property::Refused => keeps_assumptions,
+            Property::Rest => most.is_some() && (keeps_assumptions || survives),
+            Property::Refused => keeps_assumptions || survives,
             Property::Closure | Property::Convergence => info.is_stabilising(),
             _ => false,
         });
@@ -113,6 +119,7 @@ impl World {
         let judged = only.unwrap_or_else(|| promised.collect());
         let mut world = Self::of_nodes(node_table, scenario, judged, watch, bound);
         world.admission = info.admission(&scenario.setup);
+        world.has_detector = info.has_detector();
         if info.is_stabilising() {
             world.stabilises = true;
             world.start.flight.clone_from(&world.in_flight);
@@ -141,6 +148,7 @@ impl World {
             losses: faults.losses,
             duplicates: faults.duplicates,
             crashes: faults.crashes,
+            suspicions: faults.suspicions,
         };
         for (local, &left) in (0..n).zip(&scenario.requests) {
             let left = if watch.endless.is_some() && left > 0 { Site::ENDLESS } else { left };
@@ -160,6 +168,7 @@ impl World {
             most_messages: most_messages.unwrap_or(f64::INFINITY),
             admission: Admission::ONE,
             stabilises: false,
+            has_detector: false,
             crash_when: faults.crash_when,
             victims,
         };
@@ -176,25 +185,6 @@ impl World {
         world.order = scenario.order;
         world.begin(start);
         world
-    }
-
-    fn may_crash(&self, memory: &mut Memory<'_, Entered>, state: &State, node: usize) -> bool {
-        let site = state.sites[node];
-        if site.user == User::Down || self.victims & 1 << node == 0 {
-            return false;
-        }
-        let mut could_enter = || {
-            let outcome = memory.step(site.local, REQUEST);
-            memory.actions(&outcome).contains(&Action::Emit(Entered))
-        };
-        match self.crash_when {
-            CrashWhen::Any => true,
-            CrashWhen::Idle => site.user == User::Idle && !could_enter(),
-            CrashWhen::Waiting => site.user == User::Waiting,
-            CrashWhen::Holding => {
-                site.user == User::Inside || site.user == User::Idle && could_enter()
-            }
-        }
     }
 
     /// How messages in flight are kept: with requests without end in the order of sending, whatever the
@@ -325,7 +315,7 @@ impl World {
     }
 
     /// The request of `node` is no more: nobody needs to know of it any longer.
-    fn forget(&self, state: &mut State, node: u8) {
+    pub(crate) fn forget(&self, state: &mut State, node: u8) {
         if !self.judged.contains(Property::Order) && !self.watch.by_time {
             return;
         }
@@ -397,6 +387,9 @@ impl Model for World {
         let budget = state.budget;
         let deliverable = || flight::deliverable(&state.flight, self.order);
         moves.extend(deliverable().map(|(place, _)| Move::Deliver(place)));
+        if self.has_detector {
+            self.notices(memory, state, moves, true);
+        }
         let sound = moves.len();
         let enabled = match sound {
             0 => Enabled::Nothing,
@@ -416,6 +409,9 @@ impl Model for World {
                         moves.push(Move::Crash(i as u8));
                     }
                 }
+            }
+            if budget.suspicions > 0 {
+                self.notices(memory, state, moves, false);
             }
         }
         enabled
@@ -467,13 +463,8 @@ impl Model for World {
                 let packet = state.flight[place as usize];
                 state.flight.insert(place as usize, packet);
             }
-            Move::Crash(node) => {
-                state.budget.crashes -= 1;
-                self.forget(state, node);
-                // A node that is down has no state, so that all its states are one.
-                state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
-                state.flight.retain(|packet| packet.to != node);
-            }
+            Move::Crash(node) => self.crash(state, node),
+            Move::Suspect { node, whom } => self.tell(memory, state, (node, whom), &mut found),
             Move::Begin(nth) => self.begin_node(memory, state, nth, &mut found),
         }
         if self.stabilises {

@@ -80,6 +80,12 @@ impl Info {
         self.layout == Layout::Beginning
     }
 
+    /// Whether its nodes are told of crashes, and go on without those that have crashed.
+    #[must_use]
+    pub fn has_detector(&self) -> bool {
+        self.layout == Layout::Detector
+    }
+
     /// Whether it can guard the locks of a cluster: correct, for one at a time, and from the beginning on.
     #[must_use]
     pub fn is_for_clusters(&self) -> bool {
@@ -257,6 +263,8 @@ pub enum Layout {
     Clusters,
     /// The state in which each node begins, any; the algorithm recovers from it.
     Beginning,
+    /// A failure detector that tells each node who has crashed.
+    Detector,
 }
 
 /// An algorithm of either kind.

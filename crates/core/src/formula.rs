@@ -13,7 +13,7 @@ pub struct Formula(pub &'static str);
 pub struct Figures {
     /// `N`, the number of nodes.
     pub n: f64,
-    /// `K`, the mean quorum size.
+    /// `K`, the mean quorum size; where none are given, that of a path in the tree of [`crate::mutex::agrawal_el_abbadi`].
     pub k: f64,
     /// `k`, how many may be inside at once.
     pub capacity: f64,

@@ -276,6 +276,7 @@ fn told(input: &Occurrence) -> Value {
         Occurrence::Start => json!({ "do": "start" }),
         Occurrence::Command(Lock::Request) => json!({ "do": "request" }),
         Occurrence::Command(Lock::Release) => json!({ "do": "release" }),
+        Occurrence::Command(Lock::Suspect(whom)) => json!({ "do": "suspect", "whom": whom }),
         Occurrence::Deliver { from, message } => {
             json!({ "do": "deliver", "from": from, "message": Shapes::told(message) })
         }

@@ -212,6 +212,8 @@ impl Scenario {
                 setup.structure().is_some_and(|s| s.request(node).iter().all(|j| j == node))
             }
             Layout::Tree => setup.tree().is_some_and(|tree| node == tree.root()),
+            // Everybody else asks the root, and the root a child.
+            Layout::Detector => setup.nodes() == 1,
             _ => node == NodeId::new(0),
         }
     }
@@ -223,7 +225,10 @@ impl Scenario {
     #[must_use]
     pub fn expected(&self, info: &Info, published: Vec<&'static Published>) -> Expected {
         // Where requesters pay differently a run may have more entries of the ones than of the others.
-        let differ = matches!(info.layout, Layout::Quorums | Layout::Structure | Layout::ReadWrite);
+        let differ = matches!(
+            info.layout,
+            Layout::Quorums | Layout::Structure | Layout::ReadWrite | Layout::Detector
+        );
         let mean = self.setup.figures(&self.requesters);
         let each: Vec<Figures> = match differ {
             true => self.requesters.iter().map(|&node| self.setup.figures(&[node])).collect(),

@@ -88,4 +88,17 @@ impl Faults {
     pub fn is_none(&self) -> bool {
         *self == Faults::default()
     }
+
+    /// Whether nothing can go wrong but that nodes stop for ever.
+    #[must_use]
+    pub fn are_stops(&self) -> bool {
+        let Faults { loss, duplicate, planned, crashes, pauses, partitions } = self;
+        let stops = |planned: &PlannedFault| planned.fault.is_crash() && planned.until.is_none();
+        *loss == 0.0
+            && *duplicate == 0.0
+            && planned.iter().all(stops)
+            && crashes.is_none_or(|crashes| crashes.lasting.is_none())
+            && pauses.is_none()
+            && partitions.is_none()
+    }
 }

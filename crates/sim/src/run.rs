@@ -13,6 +13,7 @@ use skeptron_core::mutex::{self, Mutex, Visitor, foreign};
 use skeptron_core::{Entered, Lock, NodeId, Refused};
 
 use crate::applications::{self, Applications};
+use crate::chance::{Chance, Purpose};
 use crate::driver::MutualExclusion;
 use crate::engine::{self, Control, Happening, Mixing, Plan, World};
 use crate::environment::{Environment, MOST_VIOLATIONS};
@@ -25,6 +26,7 @@ use crate::troubles::Health;
 use crate::workload::Workload;
 use recovery::Recovering;
 
+mod detection;
 mod finish;
 mod recovery;
 mod section;
@@ -126,6 +128,12 @@ enum Act {
     Leave { node: NodeId, life: u32 },
     /// Requests arrive from outside.
     Arrival,
+    /// The detectors notice that a node has crashed, if it is still down.
+    Missed { node: NodeId, life: u32 },
+    /// The detector of `observer` tells that `whom` has crashed.
+    Tell { observer: NodeId, life: u32, whom: NodeId },
+    /// Time for the next false suspicion.
+    Rumour,
 }
 
 impl Happening for Act {
@@ -134,6 +142,10 @@ impl Happening for Act {
             Act::Want { node, life } => (2, *node, u64::from(*life)),
             Act::Leave { node, life } => (3, *node, u64::from(*life)),
             Act::Arrival => (4, NodeId::new(0), 0),
+            // Faults have the numbers between.
+            Act::Missed { node, life } => (8, *node, u64::from(*life)),
+            Act::Tell { observer, whom, .. } => (10, *observer, whom.index() as u64),
+            Act::Rumour => (11, NodeId::new(0), 0),
         }
     }
 }
@@ -187,6 +199,8 @@ struct Sections<'a, const W: usize> {
     /// Requests in the order in which they were made, and when; those that are over are skipped.
     by_age: VecDeque<(Ticks, NodeId)>,
     fences: Vec<Fence>,
+    /// From which false suspicions come.
+    rumours: Chance,
 
     // Judges.
     exclusion: Exclusion,
@@ -237,6 +251,7 @@ impl<'a, const W: usize> Sections<'a, W> {
             requests: vec![Request::default(); n],
             by_age: VecDeque::new(),
             fences: vec![Fence::default(); n],
+            rumours: Chance::new(*seed, Purpose::Suspicion),
             exclusion: Exclusion::of(info.admission(&scenario.setup)),
             is_exclusive: info.admission(&scenario.setup).is_exclusive(),
             recovery: Recovering::new(info),
@@ -364,6 +379,7 @@ impl<const W: usize> World for Sections<'_, W> {
         for plan in self.applications.opening() {
             self.plan(nodes, plan);
         }
+        self.plan_rumour(nodes);
     }
 
     #[inline(always)]
@@ -392,6 +408,13 @@ impl<const W: usize> World for Sections<'_, W> {
                 }
             }
             Act::Arrival => self.come(nodes),
+            Act::Missed { node, life } => self.missed(nodes, node, life),
+            Act::Tell { observer, life, whom } => {
+                if self.env.troubles.is_same_life(observer, life) {
+                    self.tell(nodes, observer, whom);
+                }
+            }
+            Act::Rumour => self.rumour(nodes),
         }
     }
 
@@ -449,7 +472,8 @@ impl<const W: usize> World for Sections<'_, W> {
     }
 
     fn refuse(&mut self, node: NodeId, refused: Refused) {
-        let faulty = !self.keeps_assumptions();
+        let done = self.env.played.done();
+        let faulty = !self.keeps_assumptions() && !self.scenario.is_survived(done, self.info);
         self.env.refuse(node, refused, faulty);
     }
 
@@ -482,7 +506,9 @@ impl<const W: usize> World for Sections<'_, W> {
         self.exclusion.leave(node);
         self.progress.forget(node);
         self.order.forget(node);
+        self.fence_monitor.crash(self.fences[node.index()].attach());
         nodes.release(self, node);
+        self.plan_notice(nodes, node);
     }
 
     fn restart(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {

@@ -5,8 +5,9 @@ use skeptron_core::{Figures, Formula, NodeId, Setup, SetupError};
 use thiserror::Error;
 
 use crate::distribution::Distribution;
+use crate::election::Detector;
 use crate::faults::{Fault, Faults};
-use crate::hand::{Act, Hand, Impossible};
+use crate::hand::{Act, Deed, Hand, Impossible};
 use crate::metrics::units;
 use crate::network::Latency;
 use crate::workload::Workload;
@@ -28,6 +29,9 @@ pub struct Scenario {
     pub latency: Latency,
     /// In which order a channel delivers.
     pub order: Order,
+    /// What the nodes are told of each other's crashes, where an algorithm wants to know. What it suspects once it never
+    /// trusts again.
+    pub detector: Detector,
     /// What goes wrong.
     pub faults: Faults,
     /// What a hand does besides.
@@ -116,6 +120,7 @@ impl Scenario {
             section: Distribution::constant(1.0),
             latency: Latency::same(Distribution::constant(1.0)),
             order: Order::Fifo,
+            detector: Detector::default(),
             faults: Faults::default(),
             hand: Hand::default(),
             warmup: 0,
@@ -135,9 +140,25 @@ impl Scenario {
     /// does not change what is said of it there.
     pub(crate) fn keeps_assumptions_with(&self, acts: &[Act], info: &Info) -> bool {
         self.faults.is_none()
-            && self.setup.beginnings().is_empty()
+            && !matches!(self.detector, Detector::Imperfect { .. })
             && !acts.iter().any(|act| act.deed.is_fault())
+            && self.begins_well(info)
+    }
+
+    fn begins_well(&self, info: &Info) -> bool {
+        self.setup.beginnings().is_empty()
             && (self.order == Order::Fifo || info.channel == Order::Any)
+    }
+
+    /// Whether all that may go wrong is what the algorithm goes on without: nodes stop for ever, and exactly of these the
+    /// others are told.
+    pub(crate) fn is_survived(&self, acts: &[Act], info: &Info) -> bool {
+        let stops = |act: &Act| !act.deed.is_fault() || matches!(act.deed, Deed::Crash { .. });
+        info.has_detector()
+            && self.faults.are_stops()
+            && matches!(self.detector, Detector::Perfect { .. })
+            && acts.iter().all(stops)
+            && self.begins_well(info)
     }
 
     /// Checks everything that can be checked before `info` runs in it.
@@ -198,6 +219,7 @@ impl Scenario {
                 )?;
             }
         }
+        self.detector.check()?;
         check_faults(&self.faults, nodes)?;
         self.hand.check(nodes)
     }

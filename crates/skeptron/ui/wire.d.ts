@@ -27,7 +27,7 @@ family: string,
 channel: string,
 /**
  * What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
- * `ring`, `graph`, `capacity`, `readwrite` or `clusters`.
+ * `ring`, `graph`, `capacity`, `readwrite`, `clusters`, `beginning` or `detector`.
  */
 layout: string,
 /** The idea, in a few sentences. */
@@ -474,8 +474,8 @@ warmup?: number,
 initiators?: string,
 /**
  * What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE,LASTING with RATE
- * false suspicions per unit, each for LASTING units in the mean (5 if left out)
- * [default: perfect:2]
+ * false suspicions per unit, each for LASTING units in the mean (5 if left out); also for
+ * agrawal-el-abbadi, which never trusts again [default: perfect:2]
  */
 detector?: string,
 /**
@@ -788,7 +788,10 @@ victims?: string,
 restarts?: number,
 /** How many alarms may ring too early (elections) */
 premature?: number,
-/** How many times a failure detector may suspect a live node for a while (elections) */
+/**
+ * How many times a failure detector may suspect a live node: for a while (elections), or for ever
+ * (agrawal-el-abbadi)
+ */
 suspicions?: number,
 /**
  * Judge these properties alone, also where they are not claimed: exclusion (GA1), progress (GA2),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use skeptron_check::{Judging, Options, Property, Report, Scenario, check};
+use skeptron_check::{Faults, Judging, Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_core::topology::{Clusters, ReadWrite, ReadWriteKind, Structure, Tree};
@@ -51,7 +51,8 @@ fn three_nodes_twice() {
 fn four_nodes_once() {
     // These take up to a minute and a half each.
     let asking_all = ["lamport", "lamport-lazy", "ricart-agrawala", "lodha-kshemkalyani"];
-    let large = [&asking_all[..], &["maekawa", "sanders", "cao-singhal"]].concat();
+    let large =
+        [&asking_all[..], &["maekawa", "sanders", "cao-singhal", "agrawal-el-abbadi"]].concat();
     let cases = claimed().filter(|(name, _)| is_full() || !large.contains(name));
     for (name, order) in sample("four nodes once", cases, 4) {
         prove(name, &setup(4), &[1, 1, 1, 1], order);
@@ -95,6 +96,33 @@ fn claims_are_judged() {
         assert_eq!(judged(Property::Order), info.claims.ordered, "{}", info.name);
         let bounded = info.claims.most(Quantity::Messages).is_some();
         assert_eq!(judged(Property::Messages), bounded, "{}", info.name);
+    }
+}
+
+/// Any node crashes at any moment, and the others are told and go on. What is told of a node that is alive lets two in.
+#[test]
+fn crashes_are_survived_where_nodes_are_told() {
+    let explore = |nodes: usize, requests: u8, order, faults| {
+        let scenario = Scenario { faults, ..Scenario::new(setup(nodes), requests, order) };
+        let info = catalogue::find("agrawal-el-abbadi").unwrap();
+        check(info, &scenario, &Options::default()).unwrap()
+    };
+    let systems = [(3, 1), (3, 2)];
+    let cases = systems.into_iter().flat_map(|s| [(s, Order::Fifo), (s, Order::Any)]);
+    for ((nodes, requests), order) in sample("crashes that are told", cases, 2) {
+        let report = explore(nodes, requests, order, Faults { crashes: 1, ..Faults::default() });
+        let judged = report.verdicts.iter().map(|verdict| verdict.property);
+        let refused = [Property::Fence, Property::Rest, Property::Refused];
+        assert!(refused.iter().all(|property| judged.clone().any(|p| p == *property)));
+        let holds = report.verdicts.iter().all(|verdict| verdict.holds == Some(true));
+        assert!(report.complete && holds, "{nodes} {requests} {order}: {:?}", report.verdicts);
+    }
+    let faults = Faults { suspicions: 1, ..Faults::default() };
+    let scenario = Scenario { faults, ..Scenario::new(setup(3), 1, Order::Fifo) };
+    let options = Options { keep_going: true, ..Options::default() };
+    let report = check(catalogue::find("agrawal-el-abbadi").unwrap(), &scenario, &options).unwrap();
+    for property in [Property::Exclusion, Property::Progress] {
+        assert_eq!(report.verdict(property).and_then(|verdict| verdict.holds), Some(false));
     }
 }
 

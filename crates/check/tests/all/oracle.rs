@@ -75,6 +75,8 @@ struct World<P: Protocol> {
     /// Whether it is watched which requests happened before which.
     watches_order: bool,
     admission: Admission,
+    /// Whether nodes are told of crashes.
+    has_detector: bool,
     // What a step does wrong, since a state does not show it.
     uninvited: AtomicBool,
     overtaken: AtomicBool,
@@ -146,6 +148,8 @@ enum Action {
     Lose(Link, usize),
     Duplicate(Link, usize),
     Crash(NodeId),
+    /// The failure detector of the one tells that the other has crashed.
+    Suspect(NodeId, NodeId),
 }
 
 impl<P: Mutex> World<P> {
@@ -173,6 +177,7 @@ impl<P: Mutex> World<P> {
             counts_messages: info.claims.most(Quantity::Messages).is_some(),
             watches_order: info.claims.ordered && on_its_channel && faults.is_none(),
             admission: info.admission(&scenario.setup),
+            has_detector: info.has_detector(),
             uninvited: AtomicBool::new(false),
             overtaken: AtomicBool::new(false),
             refused: AtomicBool::new(false),
@@ -203,6 +208,21 @@ impl<P: Mutex> World<P> {
                 Effect::Arm { .. } | Effect::Disarm(_) => unreachable!("there are no timers"),
             }
         }
+    }
+
+    /// What failure detectors have still to tell: to whom, and of whom.
+    fn notices(&self, state: &State<P>) -> Vec<(NodeId, NodeId)> {
+        let all = || NodeId::all(state.nodes.len());
+        let pairs = all().flat_map(|node| all().map(move |whom| (node, whom)));
+        let is_new = |&(node, whom): &(NodeId, NodeId)| {
+            let Some(before) = &state.nodes[node.index()] else { return false };
+            let mut after = P::clone(before);
+            let told = Input::Command(Lock::Suspect(whom));
+            state.nodes[whom.index()].is_none()
+                && after.step(told, &mut Outbox::new()).is_ok()
+                && after != **before
+        };
+        if self.has_detector { pairs.filter(is_new).collect() } else { Vec::new() }
     }
 
     fn send(&self, state: &mut State<P>, from: NodeId, to: NodeId, message: P::Message) {
@@ -281,6 +301,8 @@ impl<P: Mutex> Model for World<P> {
                 actions.push(Action::Crash(node));
             }
         }
+        let notices = self.notices(state).into_iter();
+        actions.extend(notices.map(|(node, whom)| Action::Suspect(node, whom)));
         for (&link, queue) in &state.links {
             for nth in 0..queue.len() {
                 // The oldest only, or one of each kind: in a sorted link these stand together.
@@ -334,6 +356,9 @@ impl<P: Mutex> Model for World<P> {
                 state.users[node.index()] = User::default();
                 state.links.retain(|&(_, to), _| to != node);
             }
+            Action::Suspect(node, whom) => {
+                self.step(&mut state, node, Input::Command(Lock::Suspect(whom)));
+            }
         }
         // What happened before a request matters only as long as somebody may still ask.
         if state.users.iter().all(|user| user.left == 0) {
@@ -355,9 +380,10 @@ impl<P: Mutex> Model for World<P> {
                 let inside = users.filter(|(_, user)| user.phase == Phase::Inside);
                 world.admission.admits(&inside.map(|(node, _)| node).collect::<Vec<_>>())
             }),
-            Property::always(NOBODY_STUCK, |_, state: &State<P>| {
+            Property::always(NOBODY_STUCK, |world: &Self, state: &State<P>| {
                 let waits = |user: &User| user.phase == Phase::Waiting;
-                !(state.is_quiet() && state.users.iter().any(waits))
+                let rests = state.is_quiet() && world.notices(state).is_empty();
+                !(rests && state.users.iter().any(waits))
             }),
             Property::sometimes(NEVER, |_, _| false),
         ]

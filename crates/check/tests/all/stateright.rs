@@ -23,7 +23,8 @@ fn setups(info: &Info, n: usize) -> Vec<Setup> {
         | Layout::Ring
         | Layout::Graph
         | Layout::Clusters
-        | Layout::Beginning => {
+        | Layout::Beginning
+        | Layout::Detector => {
             vec![plain]
         }
         Layout::Quorums => {

@@ -42,6 +42,14 @@ impl FenceMonitor {
         self.highest = before.max(fence);
         (fence <= before).then_some(before)
     }
+
+    /// A node has crashed whose fence was this. If it was the highest, it may be given out again: nobody may have heard
+    /// that the node had entered with it, and it writes nothing any more.
+    pub fn crash(&mut self, fence: u64) {
+        if fence == self.highest {
+            self.highest = self.highest.saturating_sub(1);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -57,5 +65,15 @@ mod tests {
         assert_eq!(monitor.enter(b.enter()), None);
         // `a` did not hear of b's entry.
         assert_eq!(monitor.enter(a.enter()), Some(2));
+    }
+
+    #[test]
+    fn a_crashed_holder_takes_its_fence_with_it() {
+        let mut monitor = FenceMonitor::default();
+        assert_eq!((monitor.enter(1), monitor.enter(2)), (None, None));
+        monitor.crash(1);
+        assert_eq!(monitor.enter(2), Some(2));
+        monitor.crash(2);
+        assert_eq!(monitor.enter(2), None);
     }
 }

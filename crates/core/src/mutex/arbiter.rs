@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Word};
 use super::queue::RequestQueue;
 use crate::time::Timestamp;
-use crate::{Counter, NodeSet, Refused};
+use crate::{Counter, NodeId, NodeSet, Refused};
 
 /// The arbiter of a node. Free means that its queue is empty: whoever frees it goes on with
 /// [`Self::grant_next`] until nothing comes.
@@ -125,12 +125,26 @@ impl Arbiter {
         }
     }
 
+    /// A node has crashed: what it was granted is free again. What it has queued stays until the present grant comes
+    /// back, for that may have been inquired about on its account.
+    pub(super) fn forget(&mut self, crashed: NodeId) {
+        self.askers.remove(crashed);
+        if self.grant.is_some_and(|grant| grant.node == crashed) {
+            self.grant = None;
+        }
+    }
+
     /// Free: grant the oldest queued request; busy only if that requester is in St.
     pub(super) fn grant_next(&mut self) -> Option<Timestamp> {
         if self.grant.is_some() {
             return None;
         }
-        let oldest = self.queue.pop()?;
+        let oldest = loop {
+            let oldest = self.queue.pop()?;
+            if self.askers.contains(oldest.node) {
+                break oldest;
+            }
+        };
         if self.status.contains(oldest.node) || self.flaw == Flaw::AlwaysBusy {
             self.grant = Some(oldest);
         }

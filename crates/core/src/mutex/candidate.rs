@@ -62,6 +62,28 @@ impl Candidate {
         self.phase == Phase::Waiting
     }
 
+    /// Asks others from now on: a node that waits must have crashed among those that it asked so far, and it goes on
+    /// with those that have not and with `quorum`. Returns whom it has to ask now.
+    pub(super) fn turn_to(&mut self, quorum: &NodeSet, crashed: &NodeSet) -> NodeSet {
+        let mut new = NodeSet::new();
+        match self.phase {
+            Phase::Idle => self.asks = quorum.clone(),
+            Phase::Waiting => {
+                for node in crashed.iter() {
+                    self.asks.remove(node);
+                    self.locked.remove(node);
+                    self.failed.remove(node);
+                    self.inquired.remove(node);
+                }
+                new = quorum.iter().filter(|&node| self.asks.insert(node)).collect();
+            }
+            // It is told of the exit whom it asked, and that is all that is left to do.
+            Phase::Inside => {}
+        }
+        self.tells = self.asks.clone();
+        new
+    }
+
     /// Whether it has the grant of `arbiter`.
     pub(super) fn has_grant(&self, arbiter: NodeId) -> bool {
         self.locked.contains(arbiter)

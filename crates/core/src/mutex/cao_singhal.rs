@@ -449,6 +449,7 @@ impl Protocol for CaoSinghal {
                     }
                 }
             }
+            Input::Command(Lock::Suspect(_)) => {}
             Input::Expire(never) => match never {},
         }
         Ok(())

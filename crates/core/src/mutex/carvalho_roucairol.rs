@@ -182,6 +182,7 @@ impl Protocol for CarvalhoRoucairol {
                     Msg::Reply => self.on_reply(from, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -144,6 +144,7 @@ impl Protocol for Central {
                     Msg::Release => self.on_release(from, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

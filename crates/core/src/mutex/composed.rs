@@ -299,6 +299,7 @@ impl Protocol for Composed {
             Input::Deliver { from, message: Msg::Inter(message) } => {
                 self.within(Level::Inter, Input::Deliver { from, message }, out)?;
             }
+            Input::Command(Lock::Suspect(_)) => {}
             Input::Expire(never) => match never {},
         }
         self.settle(out);

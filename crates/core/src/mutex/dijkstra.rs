@@ -169,6 +169,7 @@ impl Protocol for Dijkstra {
                 known_peer(from, self.me, self.n as usize)?;
                 self.on_state(from, l, out)
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -231,6 +231,7 @@ impl Protocol for Lamport {
                     Msg::Release { t } => self.on_release(Timestamp::new(t, from), out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -239,6 +239,7 @@ impl Protocol for LodhaKshemkalyani {
                     Msg::Flush { .. } => self.on_flush(last, clock, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

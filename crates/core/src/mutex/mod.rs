@@ -19,14 +19,17 @@ use crate::{Message as _, Never, NodeId, Protocol, Refused, Setup, SetupError};
 pub use skeptron_types::{Mode, UnknownMode};
 pub use usage::{Usage, UsageError};
 
-/// What an application asks of a node.
+/// What a node is told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lock {
-    /// I want in.
+    /// By its application: I want in.
     Request,
-    /// I am out again.
+    /// By its application: I am out again.
     Release,
+    /// By its failure detector: that node has crashed. Only algorithms with
+    /// [`Info::has_detector`] are told; to the others it means nothing.
+    Suspect(NodeId),
 }
 
 /// What a node tells its application: you are in.
@@ -135,6 +138,7 @@ algorithms! {
     maekawa::Maekawa,
     sanders::Sanders,
     cao_singhal::CaoSinghal,
+    agrawal_el_abbadi::AgrawalElAbbadi,
     quorum_readers_writers::QuorumReadersWriters,
     token_ring::TokenRing,
     dijkstra::Dijkstra,

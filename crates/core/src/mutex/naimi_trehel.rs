@@ -152,6 +152,7 @@ impl Protocol for NaimiTrehel {
                     Msg::Token => self.on_token(out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -167,6 +167,7 @@ impl Protocol for NeilsenMizuno {
                     Msg::Privilege => self.on_privilege(out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

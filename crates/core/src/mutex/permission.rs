@@ -121,15 +121,31 @@ impl Node {
         let with = |sets: &[NodeSet], me| {
             NodeId::all(sets.len()).filter(|i| sets[i.index()].contains(me)).collect()
         };
-        let node = |me: NodeId| Node {
-            me,
-            n: asks.len() as u32,
-            flaw,
-            clock: setup.clock(me),
-            candidate: Candidate::new(flaw, asks[me.index()].clone(), tells[me.index()].clone()),
-            arbiter: Arbiter::new(flaw, with(asks, me), with(tells, me)),
+        let node = |me: NodeId| {
+            let candidate =
+                Candidate::new(flaw, asks[me.index()].clone(), tells[me.index()].clone());
+            Node::new(
+                me,
+                setup,
+                flaw,
+                candidate,
+                Arbiter::new(flaw, with(asks, me), with(tells, me)),
+            )
         };
         NodeId::all(asks.len()).map(node).collect()
+    }
+
+    fn new(me: NodeId, setup: &Setup, flaw: Flaw, candidate: Candidate, arbiter: Arbiter) -> Node {
+        let (n, clock) = (setup.nodes() as u32, setup.clock(me));
+        Node { me, n, flaw, clock, candidate, arbiter }
+    }
+
+    /// Node `me` of a system in which everybody may ask it, and which asks nobody before it is told whom.
+    pub(super) fn asking_nobody(me: NodeId, setup: &Setup) -> Node {
+        let everybody: NodeSet = NodeId::all(setup.nodes()).collect();
+        let candidate = Candidate::new(Flaw::None, NodeSet::new(), NodeSet::new());
+        let arbiter = Arbiter::new(Flaw::None, everybody.clone(), everybody);
+        Node::new(me, setup, Flaw::None, candidate, arbiter)
     }
 
     /// One step of the protocol.
@@ -167,8 +183,33 @@ impl Node {
                 self.hear(word, about, out);
                 Ok(())
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
+    }
+
+    /// The requester that it is.
+    pub(super) fn candidate(&self) -> &Candidate {
+        &self.candidate
+    }
+
+    /// What it asks and answers from now on, as some have crashed: see [`Candidate::turn_to`].
+    pub(super) fn turn_to<P: Mutex<Message = Msg>>(
+        &mut self,
+        quorum: &NodeSet,
+        crashed: &NodeSet,
+        out: &mut Outbox<P>,
+    ) {
+        for arbiter in self.candidate.turn_to(quorum, crashed).iter() {
+            self.say(arbiter, Word::Request, self.candidate.stamp(), out);
+        }
+        self.enter(out);
+    }
+
+    /// The arbiter takes back what a node has that has crashed.
+    pub(super) fn forget<P: Mutex<Message = Msg>>(&mut self, crashed: NodeId, out: &mut Outbox<P>) {
+        self.arbiter.forget(crashed);
+        self.grant(out);
     }
 
     pub(super) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -192,9 +233,7 @@ impl Node {
                         break;
                     }
                 }
-                if self.candidate.enter() {
-                    out.emit(Entered);
-                }
+                self.enter(out);
                 return;
             }
             Word::Request => {
@@ -205,6 +244,16 @@ impl Node {
             Word::Relinquish => self.arbiter.relinquished(),
             Word::Release => self.arbiter.released(),
         }
+        self.grant(out);
+    }
+
+    fn enter<P: Mutex<Message = Msg>>(&mut self, out: &mut Outbox<P>) {
+        if self.candidate.enter() {
+            out.emit(Entered);
+        }
+    }
+
+    fn grant<P: Mutex<Message = Msg>>(&mut self, out: &mut Outbox<P>) {
         while let Some(request) = self.arbiter.grant_next() {
             self.say(request.node, Word::Locked, request.clock, out);
         }

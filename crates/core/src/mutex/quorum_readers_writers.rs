@@ -200,6 +200,7 @@ impl Protocol for QuorumReadersWriters {
                 self.hear(word, from, stamp, out);
                 Ok(())
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -165,6 +165,7 @@ impl Protocol for Raymond {
                 Msg::Request => self.on_request(from, out),
                 Msg::Privilege => self.on_privilege(from, out),
             },
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

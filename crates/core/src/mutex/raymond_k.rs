@@ -186,6 +186,7 @@ impl Protocol for RaymondK {
                     Msg::Reply { count } => self.on_reply(from, count, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

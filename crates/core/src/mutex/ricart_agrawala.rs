@@ -174,6 +174,7 @@ impl Protocol for RicartAgrawala {
                     Msg::Reply { t } => self.on_reply(from, t, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

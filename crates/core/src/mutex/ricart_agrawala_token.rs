@@ -186,6 +186,7 @@ impl Protocol for RicartAgrawalaToken {
                     Msg::Token(token) => self.on_token(token, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

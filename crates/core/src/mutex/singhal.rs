@@ -221,6 +221,7 @@ impl Protocol for Singhal {
                     Msg::Inform => self.on_inform(from, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

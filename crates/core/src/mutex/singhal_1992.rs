@@ -197,6 +197,7 @@ impl Protocol for Singhal1992 {
                     Msg::Reply { t } => self.on_reply(from, t, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

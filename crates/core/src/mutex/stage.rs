@@ -14,6 +14,7 @@ pub(crate) struct Stage<P: Mutex> {
     /// In flight from `i` to `j` at `i * n + j`, oldest first.
     links: Vec<VecDeque<P::Message>>,
     inside: BTreeSet<usize>,
+    down: BTreeSet<usize>,
     entries: Vec<usize>,
     sent: usize,
 }
@@ -23,8 +24,8 @@ impl<P: Mutex> Stage<P> {
     pub(crate) fn new(name: &str, setup: &Setup) -> Self {
         let nodes = P::build(name, setup).unwrap();
         let links = vec![VecDeque::new(); nodes.len() * nodes.len()];
-        let mut stage =
-            Stage { nodes, links, inside: BTreeSet::new(), entries: Vec::new(), sent: 0 };
+        let (inside, down) = (BTreeSet::new(), BTreeSet::new());
+        let mut stage = Stage { nodes, links, inside, down, entries: Vec::new(), sent: 0 };
         for node in 0..stage.nodes.len() {
             stage.step(node, Input::Start).unwrap();
         }
@@ -61,7 +62,9 @@ impl<P: Mutex> Stage<P> {
         assert_ne!(from, to, "a node's word to itself is a local step");
         self.sent += 1;
         let n = self.nodes.len();
-        self.links[from * n + to].push_back(message);
+        if !self.down.contains(&to) {
+            self.links[from * n + to].push_back(message);
+        }
     }
 
     /// The application of `node` wants in.
@@ -73,6 +76,19 @@ impl<P: Mutex> Stage<P> {
     pub(crate) fn release(&mut self, node: usize) {
         assert!(self.inside.remove(&node), "P{} is not inside", node + 1);
         self.step(node, Input::Command(Lock::Release)).unwrap();
+    }
+
+    /// `node` stops for ever: what is on its way to it is lost.
+    pub(crate) fn crash(&mut self, node: usize) {
+        self.inside.remove(&node);
+        self.down.insert(node);
+        let n = self.nodes.len();
+        (0..n).for_each(|from| self.links[from * n + node].clear());
+    }
+
+    /// The failure detector of `node` tells that `whom` has crashed.
+    pub(crate) fn suspect(&mut self, node: usize, whom: usize) {
+        self.step(node, Input::Command(Lock::Suspect(NodeId::new(whom)))).unwrap();
     }
 
     /// Delivers the oldest message from `from` to `to`.

@@ -196,6 +196,7 @@ impl Protocol for SuzukiKasami {
                     Msg::Privilege { token } => self.on_privilege(token, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

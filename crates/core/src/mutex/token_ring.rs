@@ -139,6 +139,7 @@ impl Protocol for TokenRing {
                     Msg::Token => self.on_token(from, out),
                 }
             }
+            Input::Command(Lock::Suspect(_)) => Ok(()),
             Input::Expire(never) => match never {},
         }
     }

@@ -129,7 +129,9 @@ impl Visitor for Build<'_> {
             has_token: info.family == Family::Token,
             passes_first_by: matches!(
                 info.layout,
-                catalogue::Layout::Quorums | catalogue::Layout::Structure
+                catalogue::Layout::Quorums
+                    | catalogue::Layout::Structure
+                    | catalogue::Layout::Detector
             ),
             nodes: Box::new(nodes),
         })

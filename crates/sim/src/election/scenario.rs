@@ -75,6 +75,24 @@ impl Detector {
             Detector::Perfect { delay } | Detector::Imperfect { delay, .. } => delay,
         }
     }
+
+    /// Checks its numbers.
+    pub(crate) fn check(self) -> Result<(), ScenarioError> {
+        match self {
+            Detector::Perfect { .. } => Ok(()),
+            Detector::Imperfect { rate: r, lasting, .. } => {
+                rate("the rate of false suspicions", r)?;
+                length("the mean length of a false suspicion", lasting)
+            }
+        }
+    }
+}
+
+/// Exactly the crashed are suspected, after two units.
+impl Default for Detector {
+    fn default() -> Self {
+        Detector::Perfect { delay: 2 * TICKS_PER_UNIT }
+    }
 }
 
 impl Scenario {
@@ -86,7 +104,7 @@ impl Scenario {
             setup,
             seed: 1,
             initiators: vec![Initiator { node: NodeId::new(0), at: Some(0) }],
-            detector: Detector::Perfect { delay: 2 * TICKS_PER_UNIT },
+            detector: Detector::default(),
             bound: None,
             latency: Latency::same(Distribution::constant(1.0)),
             order: Order::Fifo,
@@ -145,10 +163,7 @@ impl Scenario {
         if let Some(bound) = self.bound {
             within("the bound on messages", bound > 0, "0".into(), "at least 0.001")?;
         }
-        if let Detector::Imperfect { rate: r, lasting, .. } = self.detector {
-            rate("the rate of false suspicions", r)?;
-            length("the mean length of a false suspicion", lasting)?;
-        }
+        self.detector.check()?;
         check_faults(&self.faults, nodes)?;
         self.hand.check(nodes)
     }

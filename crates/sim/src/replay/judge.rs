@@ -45,7 +45,8 @@ pub(super) trait Judge: 'static {
     /// An event of a node is recorded.
     fn happened(&mut self, node: NodeId, what: &What) -> Vec<Finding>;
 
-    fn crash(&mut self, node: NodeId);
+    /// A node stops whose fence was this.
+    fn crash(&mut self, node: NodeId, fence: u64);
 
     fn restart(&mut self, node: NodeId);
 
@@ -92,9 +93,10 @@ impl Judge for SectionJudge {
     }
 
     fn command(what: &What) -> Option<Lock> {
-        match what {
+        match *what {
             What::Request => Some(Lock::Request),
             What::Release => Some(Lock::Release),
+            What::Suspect { whom } => Some(Lock::Suspect(whom)),
             _ => None,
         }
     }
@@ -136,9 +138,10 @@ impl Judge for SectionJudge {
         found.map(|(property, detail)| Finding { property, detail }).collect()
     }
 
-    fn crash(&mut self, node: NodeId) {
+    fn crash(&mut self, node: NodeId, fence: u64) {
         self.exclusion.leave(node);
         self.progress.forget(node);
+        self.fence_monitor.crash(fence);
     }
 
     fn restart(&mut self, _node: NodeId) {
@@ -215,7 +218,7 @@ impl Judge for LeaderJudge {
         vec![Finding { property, detail }]
     }
 
-    fn crash(&mut self, node: NodeId) {
+    fn crash(&mut self, node: NodeId, _fence: u64) {
         self.leaders[node.index()] = None;
         self.leadership.crash(node);
     }

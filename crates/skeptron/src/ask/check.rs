@@ -143,7 +143,8 @@ pub struct CheckRequest {
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     #[ts(as = "Option<_>")]
     pub premature: u8,
-    /// How many times a failure detector may suspect a live node for a while (elections)
+    /// How many times a failure detector may suspect a live node: for a while (elections), or for ever
+    /// (agrawal-el-abbadi)
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     #[ts(as = "Option<_>")]
@@ -312,6 +313,7 @@ impl CheckRequest {
                 Moment::Holding => CrashWhen::Holding,
             },
             victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
+            suspicions: self.suspicions,
         })
     }
 
@@ -326,7 +328,7 @@ impl CheckRequest {
             ("--detector", self.detector.is_some()),
             ("--restarts", self.restarts > 0),
             ("--premature", self.premature > 0),
-            ("--suspicions", self.suspicions > 0),
+            ("--suspicions", self.suspicions > 0 && !info.has_detector()),
         ];
         for (option, is_given) in given {
             ensure!(

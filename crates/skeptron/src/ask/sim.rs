@@ -71,8 +71,8 @@ pub struct SimOptions {
     #[arg(long, value_name = "LIST|all|none", help_heading = "Election")]
     pub initiators: Option<String>,
     /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE,LASTING with RATE
-    /// false suspicions per unit, each for LASTING units in the mean (5 if left out)
-    /// [default: perfect:2]
+    /// false suspicions per unit, each for LASTING units in the mean (5 if left out); also for
+    /// agrawal-el-abbadi, which never trusts again [default: perfect:2]
     #[arg(long, value_name = "KIND", help_heading = "Election")]
     pub detector: Option<String>,
     /// How long a message takes at most, as the timers assume
@@ -182,7 +182,8 @@ impl SimOptions {
             Algorithm::Mutex(info) => (info.layout, &OF_ELECTIONS[..]),
             Algorithm::Election(info) => (info.layout, &OF_MUTEXES[..]),
         };
-        !others.contains(&option) && system::takes(layout, option)
+        let is_told = option == "detector" && layout == Layout::Detector;
+        (is_told || !others.contains(&option)) && system::takes(layout, option)
     }
 
     /// The algorithm that is named.
@@ -197,7 +198,7 @@ impl SimOptions {
         let instead = "; use --requesters to say who asks";
         let given = [
             ("--initiators", self.initiators.is_some(), instead),
-            ("--detector", self.detector.is_some(), "; leave it out"),
+            ("--detector", self.detector.is_some() && !info.has_detector(), "; leave it out"),
             ("--bound", self.bound.is_some(), "; leave it out"),
             ("--until", self.until.is_some(), "; use --entries to say how long it runs"),
         ];
@@ -257,6 +258,7 @@ impl SimOptions {
             section: files.distribution(section).context("--section")?,
             latency: files.latency(&self.latency, nodes).context("--latency")?,
             order: self.order.into(),
+            detector: self.detector()?,
             faults: faults::parse(self)?,
             hand: Hand::default(),
             warmup: self.warmup.unwrap_or(few),
@@ -377,9 +379,8 @@ mod tests {
             ("bound", "1"),
             ("until", "5"),
         ];
-        for name in
-            ["central", "maekawa", "sanders", "raymond", "singhal", "lamport", "bully", "ring"]
-        {
+        let names = ["central", "maekawa", "sanders", "agrawal-el-abbadi", "raymond", "singhal"];
+        for name in names.into_iter().chain(["lamport", "bully", "ring"]) {
             let algorithm = names::algorithm(name).unwrap();
             for (option, value) in options {
                 let asked = format!("{name} -n 4 {} {value}", command::long(option));

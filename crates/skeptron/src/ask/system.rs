@@ -176,7 +176,7 @@ impl SystemArgs {
     ) -> Result<Setup> {
         let nodes = setup.nodes();
         Ok(match info.layout {
-            Layout::None => setup,
+            Layout::None | Layout::Detector => setup,
             Layout::Coordinator => match &self.coordinator {
                 Some(text) => {
                     setup.with_coordinator(names::node(text).context("--coordinator")?)?

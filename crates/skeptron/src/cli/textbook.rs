@@ -19,6 +19,7 @@ pub fn run_of(info: &Info) -> Result<SimOptions> {
         (_, Layout::Capacity) => "-n 3 --capacity 2 --section 2 --think uniform:0..2",
         (_, Layout::ReadWrite) => "-n 4 --readers 3 --think uniform:0..3 --latency uniform:0.5..2",
         (_, Layout::Clusters) => "-n 5 --clusters 3,2 --think uniform:0..3",
+        (_, Layout::Detector) => "-n 3 --think uniform:0..3 --latency uniform:0.5..2 --crash P1@4",
         (_, Layout::Beginning) => "-n 3 --begin random --think uniform:0..3",
         (_, Layout::Tree) => "-n 4 --tree balanced:2 --think uniform:0..3",
         _ => "-n 3 --think uniform:0..3",

@@ -110,6 +110,7 @@ fn layout(layout: Layout) -> &'static str {
         Layout::ReadWrite => "readwrite",
         Layout::Clusters => "clusters",
         Layout::Beginning => "beginning",
+        Layout::Detector => "detector",
     }
 }
 

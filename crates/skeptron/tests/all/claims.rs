@@ -56,9 +56,9 @@ fn options(info: &Info, published: &Published, fixed: &str, dice: &mut Chance) -
             add("--read-quorums", dice.pick(&["grid", "majority", "read-one"]).into());
         }
         Layout::Clusters => add("--clusters", clusters(dice, n)),
-        Layout::None | Layout::Ring | Layout::Graph | Layout::Beginning => {}
+        Layout::None | Layout::Ring | Layout::Graph | Layout::Beginning | Layout::Detector => {}
     }
-    if info.variables.iter().any(|variable| variable.field == "clock") && dice.below(3) == 0 {
+    if info.variables.iter().any(|variable| variable.clock.is_some()) && dice.below(3) == 0 {
         let clocks: Vec<String> = (0..n).map(|_| dice.below(50).to_string()).collect();
         add("--clocks", clocks.join(","));
     }
@@ -217,6 +217,11 @@ static FALSE: [(&str, &str, Published); 14] = {
         (
             "maekawa",
             "-n 3 --quorum majority",
+            Published::new(Messages, Claim::exactly("3(K-1)"), &[Saturated, Everybody]),
+        ),
+        (
+            "agrawal-el-abbadi",
+            "",
             Published::new(Messages, Claim::exactly("3(K-1)"), &[Saturated, Everybody]),
         ),
         // However short the sections are.

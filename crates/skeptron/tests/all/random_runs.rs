@@ -101,7 +101,7 @@ fn options(info: &Info, seed: u64) -> String {
         Layout::Beginning => add("begin", dice.pick(&["initial", "random", "random"])),
         Layout::Clusters => add("clusters", &clusters(&mut dice, n)),
         // Rings and networks are of elections.
-        Layout::None | Layout::Ring | Layout::Graph => {}
+        Layout::None | Layout::Ring | Layout::Graph | Layout::Detector => {}
     }
     options
 }
@@ -118,6 +118,33 @@ fn no_correct_algorithm_fails() {
             let command = args.command();
             let expected = (true, 0, scenario.entries);
             assert_eq!(found, expected, "{:?}\nreplay it: {command}", report.violations);
+        });
+    }
+}
+
+/// Where nodes are told of crashes the others go on, as long as a quorum is left: without any one of three or more, or
+/// without any nodes that have others below them.
+#[test]
+fn crashes_are_survived_where_nodes_are_told() {
+    let (runs, start) = (amount("SKEPTRON_RUNS", 1000, 10_000), amount("SKEPTRON_SEED", 1, 1));
+    for info in catalogue::sound().filter(|info| info.has_detector()) {
+        (start..start + runs).into_par_iter().for_each(|seed| {
+            let args = SimOptions::parse(&options(info, seed)).unwrap();
+            let mut dice = Chance::new(seed ^ 0x5EED);
+            let n = args.system.nodes.unwrap() as u64;
+            let (those, most) = match dice.below(2) {
+                0 if n > 2 => (n, 1),
+                _ => (n / 2, n / 2),
+            };
+            let crash = |_| format!("P{}@{}", 1 + dice.below(those), dice.below(60));
+            let crash = (0..most).map(crash).collect();
+            let detector = Some(dice.pick(&["perfect:0", "perfect:2", "perfect:20"]).into());
+            let args = SimOptions { crash, detector, ..args };
+            let (info, scenario) = args.scenario(Files::Disk).unwrap();
+            let report = run(info, &scenario, &Options::default()).unwrap().report;
+            let command = args.command();
+            let found = (report.is_fine(), report.refused);
+            assert_eq!(found, (true, 0), "{:?}\nreplay it: {command}", report.violations);
         });
     }
 }

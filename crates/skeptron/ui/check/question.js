@@ -20,7 +20,7 @@ const ONLY = /** @type {const} */ ({
 /** Which options lay an algorithm out. */
 const LAYOUTS = /** @type {const} */ ({
   none: [], coordinator: ["coordinator"], quorums: ["quorum"], structure: ["structure", "quorum"],
-  tree: ["tree", "graph"], arbitration: ["arbitration"], capacity: ["capacity"], readwrite: ["readers", "read_quorums"], beginning: ["begin"], ring: ["ring"], graph: ["graph"], clusters: ["clusters"],
+  tree: ["tree", "graph"], arbitration: ["arbitration"], capacity: ["capacity"], readwrite: ["readers", "read_quorums"], beginning: ["begin"], ring: ["ring"], graph: ["graph"], clusters: ["clusters"], detector: [],
 });
 
 /** What a first visitor is shown: a famous algorithm, and the one assumption it cannot do without. @type {CheckRequest} */

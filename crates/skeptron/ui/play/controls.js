@@ -9,6 +9,8 @@ import { say } from "../lib/language.js";
 /** The first preset is what the server takes if nothing is said. */
 /** @typedef {{ label: string, presets: [string, string][], hint: string }} Choice */
 
+const DETECTOR = { label: say("Failure detector"), hint: say("What nodes are told of crashes"), presets: /** @type {[string, string][]} */ ([["perfect:2", say("tells after 2 units")], ["perfect:0.5", say("tells after 0.5 units")], ["perfect:10", say("tells after 10 units")], ["imperfect:2,0.05,5", say("errs now and then")]]) };
+
 /** What a layout can be; what is not among these is written by hand. */
 const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ ({
   coordinator: { option: "coordinator", label: say("Coordinator"), presets: [["P1", "P1"], ["P2", "P2"]], hint: say("Who coordinates, as in P2") },
@@ -29,6 +31,7 @@ const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ (
   ring: { option: "ring", label: say("Ring"), presets: [["ascending", say("ascending")], ["descending", say("descending")], ["random:1", say("at random")]], hint: say("The order of the ring, or a list like P3,P1,P2") },
   graph: { option: "graph", label: say("Network"), presets: [["complete", say("complete")], ["ring", say("ring")], ["line", say("line")], ["star", say("star")], ["grid", say("grid")], ["hypercube", say("hypercube")]], hint: say("Who is linked to whom") },
   clusters: { option: "clusters", label: say("Clusters"), presets: [["square", say("about √N")], ["latency", say("by latency")]], hint: say("Sizes as in 3,3,2, or `latency`: who reaches whom fast") },
+  detector: { option: "detector", ...DETECTOR },
 });
 
 /** Layouts of one number of nodes. */
@@ -37,7 +40,6 @@ const ONE_SIZE = new Set(["maekawa-13", "fano", "sanders-4"]);
 const LATENCY = { label: say("Latency"), hint: say("How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc"), presets: /** @type {[string, string][]} */ ([["1", say("always 1")], ["uniform:0.5..1.5", say("0.5 to 1.5")], ["exp:1", say("exponential, mean 1")], ["pareto:0.5,1.5", say("heavy tail")], ["three-dc", say("three data centres")]]) };
 const WORKLOAD = { label: say("Who asks when"), hint: say("When nodes ask for the section; by hand, nobody does before you click a node"), presets: /** @type {[string, string][]} */ ([["closed", say("everybody, always")], ["none", say("nobody: by hand")], ["sequential", say("one at a time")], ["poisson:0.1", say("now and then")], ["bursts:3,10", say("in bursts of three")], ["hot:1,0.8,0.2", say("one node mostly")]]) };
 const SECTION = { label: say("Stay inside"), hint: say("How long a node stays in the critical section"), presets: /** @type {[string, string][]} */ ([["1", say("1 unit")], ["hand", say("until I release it")], ["0.2", say("0.2 units")], ["3", say("3 units")], ["exp:1", say("exponential, mean 1")]]) };
-const DETECTOR = { label: say("Failure detector"), hint: say("What nodes are told of crashes"), presets: /** @type {[string, string][]} */ ([["perfect:2", say("tells after 2 units")], ["perfect:0.5", say("tells after 0.5 units")], ["perfect:10", say("tells after 10 units")], ["imperfect:2,0.05,5", say("errs now and then")]]) };
 
 /** The controls of a run: shows the options, and says when the user wants others. */
 export class Controls {

@@ -303,6 +303,8 @@ impl Protocol for Foreign {
                 phase.may_release()?;
                 phase = Phase::Idle;
             }
+            // Programs are not told of crashes.
+            Input::Command(Lock::Suspect(_)) => return Ok(()),
             Input::Deliver { from, .. } => known_peer(*from, self.me, self.nodes)?,
             Input::Expire(never) => match *never {},
         }

@@ -38,7 +38,7 @@ impl Program for Careless {
             Occurrence::Start => vec![],
             Occurrence::Command(Lock::Request) if step.me == first => vec![Deed::Enter],
             Occurrence::Command(Lock::Request) => vec![Deed::Send(first, message(0))],
-            Occurrence::Command(Lock::Release) => vec![],
+            Occurrence::Command(_) => vec![],
             Occurrence::Deliver { from, message: asked } if asked.kind() == 0 => {
                 vec![Deed::Send(*from, message(1))]
             }

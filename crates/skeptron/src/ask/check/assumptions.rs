@@ -146,6 +146,7 @@ fn claimed(line: &Line, condition: &Condition) -> Option<bool> {
         ("one loss", "raymond-k") => None,
         ("one loss", name) if catalogue::find(name).is_some() => Some(false),
         (_, "ricart-agrawala" | "token-ring") if condition.crashes => Some(false),
+        (_, "agrawal-el-abbadi") if condition.crashes => Some(true),
         ("idle stops", "central") => Some(line.who == "client"),
         ("idle stops", "suzuki-kasami") => Some(true),
         _ => None,

@@ -11,7 +11,6 @@ use super::super::{Files, names};
 use super::{DEFAULT_NODES, SimOptions, faults};
 
 /// What the options mean if they are left out.
-const DETECTOR: &str = "perfect:2";
 const UNTIL: &str = "100";
 /// How long a false suspicion lasts in the mean if nothing says otherwise.
 const LASTING: &str = "5";
@@ -26,7 +25,7 @@ impl SimOptions {
         let setup = self.system.setup(info, DEFAULT_NODES, files)?;
         let nodes = setup.nodes();
         let faults = faults::parse(self)?;
-        let detector = detector(self.detector.as_deref().unwrap_or(DETECTOR))?;
+        let detector = self.detector()?;
         let suspicious = can_suspect(&faults, detector);
         let scenario = Scenario {
             seed: self.seed,
@@ -42,6 +41,11 @@ impl SimOptions {
         };
         scenario.check(info)?;
         Ok(scenario)
+    }
+
+    /// What the nodes are told of crashes.
+    pub(super) fn detector(&self) -> Result<Detector> {
+        self.detector.as_deref().map_or(Ok(Detector::default()), detector)
     }
 
     fn refuse_options_of_mutexes(&self, info: &ElectionInfo) -> Result<()> {

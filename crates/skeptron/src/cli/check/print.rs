@@ -447,6 +447,7 @@ fn faults(faults: &Faults) -> String {
         (faults.losses, ["loss", "losses"], String::new()),
         (faults.duplicates, ["duplicate", "duplicates"], String::new()),
         (faults.crashes, ["crash", "crashes"], format!("{whose}{when}")),
+        (faults.suspicions, ["false suspicion", "false suspicions"], String::new()),
     ];
     up_to(kinds)
 }

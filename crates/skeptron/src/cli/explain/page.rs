@@ -198,6 +198,9 @@ impl Page {
             Layout::Ring => "- The nodes stand in a ring (`--ring`).",
             Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",
             Layout::Clusters => "- The nodes are divided into clusters (`--clusters`).",
+            Layout::Detector => {
+                "- A failure detector tells each node who has crashed (`--detector` in `sim`); the tree follows from the numbers."
+            }
         });
     }
 

@@ -78,6 +78,10 @@ pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
             };
             Topology { tree: Some(all().map(parent).collect()), ..none }
         }
+        Layout::Detector => {
+            let parent = |node: NodeId| (node.index() as u32).checked_sub(1).map(|i| i / 2 + 1);
+            Topology { tree: Some(all().map(parent).collect()), ..none }
+        }
         Layout::None | Layout::Arbitration if algorithm.starts_with("token-ring") => {
             Topology { ring: Some(all().map(number).collect()), ..none }
         }

@@ -47,7 +47,7 @@ pub struct AlgorithmInfo {
     /// The weakest channel on which it is correct: `fifo` or `any`.
     pub channel: String,
     /// What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
-    /// `ring`, `graph`, `capacity`, `readwrite` or `clusters`.
+    /// `ring`, `graph`, `capacity`, `readwrite`, `clusters`, `beginning` or `detector`.
     pub layout: String,
     /// The idea, in a few sentences.
     pub idea: String,
