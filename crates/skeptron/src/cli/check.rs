@@ -113,18 +113,18 @@ impl CheckArgs {
         let report = search(&self.ask, &question, self.shard(), threads, max_memory)?;
         match report.violation() {
             Some((property, counterexample)) => {
-                let trace = question.trace(property, counterexample, Some(self.ask.command()))?;
+                let trace = question.trace(property, counterexample, Some(self.command()))?;
                 traces::write(&continued(begun.as_ref(), trace), files)?;
             }
             None if interrupt::came() => drop(files),
             None => traces::discard(files)?,
         }
         if self.json {
-            let json = print::Json::new(&question, &report, self.ask.command());
+            let json = print::Json::new(&question, &report, self.command());
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
             let alone = !self.ask.judge.is_empty() || self.ask.invariant.is_some();
-            let resumed = self.ask.disk.as_ref().map(|_| self.ask.command());
+            let resumed = self.ask.disk.as_ref().map(|_| self.command());
             print::report(&question, &report, (max_memory, resumed), alone, out)?;
             self.show_counterexamples(&question, &report, out)?;
         }
@@ -133,6 +133,12 @@ impl CheckArgs {
 
     fn shard(&self) -> Shard {
         self.shard.unwrap_or(Shard::WHOLE)
+    }
+
+    /// The command that searches the same.
+    fn command(&self) -> String {
+        let of_shard = self.shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
+        self.ask.command() + &of_shard
     }
 
     fn threads(&self) -> Result<usize> {
@@ -159,7 +165,7 @@ impl CheckArgs {
         if report.violation().is_some() {
             writeln!(out)?;
             match &self.trace[..] {
-                [] => writeln!(out, "draw it      {} --trace run.svg", self.ask.command())?,
+                [] => writeln!(out, "draw it      {} --trace run.svg", self.command())?,
                 files => {
                     let names: Vec<_> = files.iter().map(|f| f.display().to_string()).collect();
                     writeln!(out, "written to   {}", names.join(", "))?;
@@ -188,7 +194,7 @@ impl CheckArgs {
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
         let shown = |(property, counterexample)| {
-            let trace = question.trace(property, counterexample, Some(self.ask.command()))?;
+            let trace = question.trace(property, counterexample, Some(self.command()))?;
             let mut diagram = Vec::new();
             diagram::draw(&question, property, counterexample, &mut diagram)?;
             Ok(Refutation {

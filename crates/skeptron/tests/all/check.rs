@@ -273,6 +273,9 @@ fn json_has_its_fields() {
         assert!(judged["trace_length"].is_null());
     }
 
+    let walked = read("check lamport -n 3 --walks 20 --shard 1/2 --json");
+    assert_eq!(walked["command"], "skeptron check lamport -n 3 --walks 20 --shard 1/2");
+
     let broken = read("check ricart-agrawala-no-tie-break -n 2 --json");
     let exclusion = &broken["properties"][0];
     assert_eq!(exclusion["holds"], false);

@@ -190,7 +190,7 @@ fn no_claim_is_refuted() {
 }
 
 /// What was claimed once, or is easily claimed: an algorithm, options, the claim.
-static FALSE: [(&str, &str, Published); 14] = {
+static FALSE: [(&str, &str, Published); 15] = {
     use Condition::{
         Again, ConstantLatency, Everybody, First, Lone, NotHolder, OneAtATime, Saturated,
     };
