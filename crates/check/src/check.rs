@@ -407,8 +407,8 @@ impl Check<'_> {
     }
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
-    /// messages, and these carry the fence; who has crashed inside wrote last with a fence that nobody else has heard of, and
-    /// that does not count. Otherwise fences must be watched.
+    /// messages, and these carry the fence. Where others go on without the crashed, these messages are those of nodes that are left, and
+    /// only their fences count. Otherwise fences must be watched.
     fn fence(&self, world: &World, found: &Found<'_, World>) -> Result<Verdict, ScenarioError> {
         let property = Property::Fence;
         let unknown = Verdict { property, holds: None, counterexample: None };

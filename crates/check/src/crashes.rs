@@ -39,11 +39,13 @@ impl World {
     pub(crate) fn crash(&self, state: &mut State, node: u8) {
         state.budget.crashes -= 1;
         self.forget(state, node);
-        // Nobody may have heard of the fence with which it has just entered.
-        let fence = state.sites[node as usize].fence;
-        state.highest -= u8::from(fence == state.highest && fence > 0);
         // A node that is down has no state, so that all its states are one.
         state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
+        if self.watch.fences && self.has_detector {
+            // As `SurvivorFences`: what only the crashed have entered with does not count.
+            let last = state.sites[..self.nodes].iter().map(|site| site.bypassed);
+            state.highest = last.max().unwrap_or(0);
+        }
         state.flight.retain(|packet| packet.to != node);
     }
 

@@ -215,8 +215,13 @@ impl Scenario {
 
     /// Whether something went wrong before the search begins, or may afterwards.
     pub(crate) fn is_faulty(&self) -> bool {
-        let is_fault =
-            |step: &Step| matches!(step, Step::Lose(_) | Step::Duplicate(_) | Step::Crash(_));
+        // Whom a suspicion is about has crashed, which is a fault already, or has not.
+        let is_fault = |step: &Step| {
+            matches!(
+                step,
+                Step::Lose(_) | Step::Duplicate(_) | Step::Crash(_) | Step::Suspect { .. }
+            )
+        };
         !self.faults.is_none() || self.after.iter().any(is_fault)
     }
 

@@ -32,7 +32,8 @@ pub(crate) struct Site {
     pub(crate) known: u16,
     /// Whose waiting requests happened before the own one, or were made before it if that is watched.
     pub(crate) before: u16,
-    /// How many others entered since the own request, if that is watched.
+    /// How many others entered since the own request, if that is watched; the fence of the last entry, if fences are
+    /// watched where nodes are told of crashes.
     pub(crate) bypassed: u8,
 }
 

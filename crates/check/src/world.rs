@@ -291,6 +291,9 @@ impl World {
             if site.fence <= state.highest {
                 found.insert(Property::Fence);
             }
+            if self.has_detector {
+                site.bypassed = site.fence;
+            }
             if !self.stabilises || state.is_legitimate {
                 state.highest = state.highest.max(site.fence);
             }

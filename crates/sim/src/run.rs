@@ -1,13 +1,13 @@
 //! Runs of mutual exclusion.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use skeptron_core::catalogue::Info;
 use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::{
-    Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
+    Exclusion, Fence, Knowledge, OrderMonitor, Progress, Stall, SurvivorFences,
 };
 use skeptron_core::mutex::{self, Mutex, Visitor, foreign};
 use skeptron_core::{Entered, Lock, NodeId, Refused};
@@ -201,6 +201,8 @@ struct Sections<'a, const W: usize> {
     fences: Vec<Fence>,
     /// From which false suspicions come.
     rumours: Chance,
+    /// Who was suspected by whom, or would have been: of whom a detector has told once it tells nothing more.
+    rumoured: BTreeSet<(NodeId, NodeId)>,
 
     // Judges.
     exclusion: Exclusion,
@@ -208,7 +210,7 @@ struct Sections<'a, const W: usize> {
     recovery: Recovering,
     progress: Progress,
     order: OrderMonitor<W>,
-    fence_monitor: FenceMonitor,
+    fence_monitor: SurvivorFences,
     /// The most entries of others during one wait that the algorithm claims.
     most_bypasses: f64,
     stall: Option<Stall>,
@@ -252,12 +254,13 @@ impl<'a, const W: usize> Sections<'a, W> {
             by_age: VecDeque::new(),
             fences: vec![Fence::default(); n],
             rumours: Chance::new(*seed, Purpose::Suspicion),
+            rumoured: BTreeSet::new(),
             exclusion: Exclusion::of(info.admission(&scenario.setup)),
             is_exclusive: info.admission(&scenario.setup).is_exclusive(),
             recovery: Recovering::new(info),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
-            fence_monitor: FenceMonitor::default(),
+            fence_monitor: SurvivorFences::new(n, info.has_detector()),
             most_bypasses: claimed_bypasses(info, scenario).unwrap_or(f64::INFINITY),
             stall: None,
             stalled: None,
@@ -488,8 +491,7 @@ impl<const W: usize> World for Sections<'_, W> {
 
     fn become_legitimate(&mut self) {
         self.recovery.end(self.env.now);
-        // What was given out before is not promised to be lower.
-        self.fence_monitor = FenceMonitor::default();
+        self.fence_monitor.begin_anew();
     }
 
     fn may_go_wrong(&self, _at: Ticks) -> bool {
@@ -506,7 +508,7 @@ impl<const W: usize> World for Sections<'_, W> {
         self.exclusion.leave(node);
         self.progress.forget(node);
         self.order.forget(node);
-        self.fence_monitor.crash(self.fences[node.index()].attach());
+        self.fence_monitor.crash(node);
         nodes.release(self, node);
         self.plan_notice(nodes, node);
     }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::NodeId;
+
 /// The counter of one node. The driver attaches it to every message the node sends, hands it every
 /// value that arrives, and asks it for a new one at each entry.
 #[derive(
@@ -42,13 +44,46 @@ impl FenceMonitor {
         self.highest = before.max(fence);
         (fence <= before).then_some(before)
     }
+}
 
-    /// A node has crashed whose fence was this. If it was the highest, it may be given out again: nobody may have heard
-    /// that the node had entered with it, and it writes nothing any more.
-    pub fn crash(&mut self, fence: u64) {
-        if fence == self.highest {
-            self.highest = self.highest.saturating_sub(1);
+/// Checks fences where algorithms go on without nodes that have crashed: with those of the nodes that are left they
+/// strictly increase. What only the crashed had entered with may be given out again, and so may lower ones: nobody may
+/// have heard of it, and they write nothing any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SurvivorFences {
+    monitor: FenceMonitor,
+    /// With which fence each node entered last; empty where crashes change nothing.
+    last: Vec<u64>,
+}
+
+impl SurvivorFences {
+    /// For so many nodes; `forgets` says whether the algorithm goes on without those that have crashed.
+    #[must_use]
+    pub fn new(nodes: usize, forgets: bool) -> Self {
+        let last = if forgets { vec![0; nodes] } else { Vec::new() };
+        SurvivorFences { monitor: FenceMonitor::default(), last }
+    }
+
+    /// `node` entered with `fence`. Returns the highest one that counts if that is not lower.
+    pub fn enter(&mut self, node: NodeId, fence: u64) -> Option<u64> {
+        if let Some(last) = self.last.get_mut(node.index()) {
+            *last = fence;
         }
+        self.monitor.enter(fence)
+    }
+
+    /// A node has crashed.
+    pub fn crash(&mut self, node: NodeId) {
+        if let Some(last) = self.last.get_mut(node.index()) {
+            *last = 0;
+            self.monitor.highest = self.last.iter().copied().max().unwrap_or(0);
+        }
+    }
+
+    /// What was given out until now is not promised to be lower.
+    pub fn begin_anew(&mut self) {
+        self.monitor = FenceMonitor::default();
+        self.last.fill(0);
     }
 }
 
@@ -68,12 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn a_crashed_holder_takes_its_fence_with_it() {
-        let mut monitor = FenceMonitor::default();
-        assert_eq!((monitor.enter(1), monitor.enter(2)), (None, None));
-        monitor.crash(1);
-        assert_eq!(monitor.enter(2), Some(2));
-        monitor.crash(2);
-        assert_eq!(monitor.enter(2), None);
+    fn crashed_holders_take_their_fences_with_them() {
+        let [a, b, c] = [0, 1, 2].map(NodeId::new);
+        let mut fences = SurvivorFences::new(3, true);
+        assert_eq!(
+            (fences.enter(a, 1), fences.enter(b, 2), fences.enter(c, 3)),
+            (None, None, None)
+        );
+        fences.crash(b);
+        assert_eq!(fences.enter(a, 3), Some(3), "another one has entered with it and lives");
+        fences.crash(a);
+        fences.crash(c);
+        assert_eq!(fences.enter(b, 1), None, "nobody is left who entered");
+    }
+
+    #[test]
+    fn a_crash_changes_nothing_where_others_do_not_go_on() {
+        let node = NodeId::new(0);
+        let mut fences = SurvivorFences::new(2, false);
+        assert_eq!(fences.enter(node, 1), None);
+        fences.crash(node);
+        assert_eq!(fences.enter(NodeId::new(1), 1), Some(1));
     }
 }

@@ -9,7 +9,7 @@ mod order;
 mod progress;
 
 pub use exclusion::{Admission, Exclusion};
-pub use fence::{Fence, FenceMonitor};
+pub use fence::{Fence, FenceMonitor, SurvivorFences};
 pub use leadership::{Leadership, LeadershipViolation};
 pub use occupancy::{Occupancy, OccupancyViolation};
 pub use order::{Knowledge, OrderMonitor};

@@ -40,8 +40,8 @@ const SOUND: Info = Info {
          to a leaf. A crashed node with children is substituted by a path from each of them to a leaf; \
          where a leaf has crashed, another child of a node above leads on, or there is no quorum.",
         "Request: stamp the wish, once, and send REQUEST to the quorum; enter when all are LOCKED.",
-        "One of the quorum crashes while the request waits: its grant counts no more. REQUEST, with the same stamp, to \
-         those of the new quorum that were not asked yet. Who was asked stays asked.",
+        "One of the quorum crashes while the request waits, and another quorum is left: the grant of the crashed counts no more. \
+         REQUEST, with the same stamp, to those of the new quorum that were not asked yet. Who was asked stays asked.",
         "A node crashes whose request is granted: take the grant back. From then on nothing is heard of it, be it queued or still on its way.",
         "REQUEST r at a free arbiter: LOCKED to r's node.",
         "REQUEST r at one busy with c: queue r by (t, id). If r is older than c and than all queued, \
@@ -109,11 +109,11 @@ const SOUND: Info = Info {
         "K is the length of the path, ⌈log₂(N+1)⌉ in a complete tree. There a quorum has at most ⌈(N+1)/2⌉ members whoever has \
          crashed: that many when the leaves alone are left.",
         "No quorum is left when those that have crashed include one: a path from the root to a leaf, say, or all leaves. Then \
-         whoever waits does so for ever. From three nodes on the crash of any one leaves a quorum. Where a node has one child, as in trees that are not complete, that child alone substitutes it.",
+         whoever waits does so for ever, unless it had the grants of the crashed already. From three nodes on the crash of any one leaves a quorum. Where a node has one child, as in trees that are not complete, that child alone substitutes it.",
         "A node that has crashed must not come back: it would have forgotten whom it had granted.",
         "The arbiters are Maekawa's, with the FAILED to the displaced request that his published rules lack.",
         "Needs no FIFO channels, since every message carries the stamp of the request it is about.",
-        "A holder that crashes takes its fence with it, so the next one may get the same one.",
+        "A holder that crashes takes its fence with it, so the next one may get the same one, or a lower one if several have crashed.",
     ],
     broken: None,
 };

@@ -2,7 +2,7 @@
 
 use skeptron_core::election::{Elected, Notice};
 use skeptron_core::monitor::{
-    Admission, Exclusion, Fence, FenceMonitor, Leadership, LeadershipViolation, Progress,
+    Admission, Exclusion, Fence, Leadership, LeadershipViolation, Progress, SurvivorFences,
 };
 use skeptron_core::{Entered, Lock, NodeId, Setup, catalogue};
 
@@ -46,7 +46,7 @@ pub(super) trait Judge: 'static {
     fn happened(&mut self, node: NodeId, what: &What) -> Vec<Finding>;
 
     /// A node stops whose fence was this.
-    fn crash(&mut self, node: NodeId, fence: u64);
+    fn crash(&mut self, node: NodeId);
 
     fn restart(&mut self, node: NodeId);
 
@@ -66,7 +66,7 @@ pub(super) trait Judge: 'static {
 pub(super) struct SectionJudge {
     exclusion: Exclusion,
     progress: Progress,
-    fence_monitor: FenceMonitor,
+    fence_monitor: SurvivorFences,
     entries: u64,
     /// Whether the algorithm is self-stabilising, and has not come to a legitimate state.
     stabilises: bool,
@@ -82,10 +82,11 @@ impl Judge for SectionJudge {
         let info = catalogue::find(algorithm);
         let admission = info.map_or(Admission::ONE, |info| info.admission(setup));
         let stabilises = info.is_some_and(catalogue::Info::is_stabilising);
+        let has_detector = info.is_some_and(catalogue::Info::has_detector);
         SectionJudge {
             exclusion: Exclusion::of(admission),
             progress: Progress::new(setup.nodes()),
-            fence_monitor: FenceMonitor::default(),
+            fence_monitor: SurvivorFences::new(setup.nodes(), has_detector),
             entries: 0,
             stabilises,
             awaits_legitimacy: stabilises,
@@ -132,16 +133,16 @@ impl Judge for SectionJudge {
             admission => format!("; {admission}"),
         };
         let other = other.map(|other| ("exclusion", format!("{other} is inside{rule}")));
-        let higher = self.fence_monitor.enter(fence).filter(|_| is_exclusive);
+        let higher = self.fence_monitor.enter(node, fence).filter(|_| is_exclusive);
         let higher = higher.map(|h| ("fence", format!("fence {fence} after fence {h}")));
         let found = other.into_iter().chain(higher);
         found.map(|(property, detail)| Finding { property, detail }).collect()
     }
 
-    fn crash(&mut self, node: NodeId, fence: u64) {
+    fn crash(&mut self, node: NodeId) {
         self.exclusion.leave(node);
         self.progress.forget(node);
-        self.fence_monitor.crash(fence);
+        self.fence_monitor.crash(node);
     }
 
     fn restart(&mut self, _node: NodeId) {
@@ -154,7 +155,7 @@ impl Judge for SectionJudge {
 
     fn become_legitimate(&mut self) {
         self.awaits_legitimacy = false;
-        self.fence_monitor = FenceMonitor::default();
+        self.fence_monitor.begin_anew();
     }
 
     fn end(self, replayed: Replayed) -> Replayed {
@@ -218,7 +219,7 @@ impl Judge for LeaderJudge {
         vec![Finding { property, detail }]
     }
 
-    fn crash(&mut self, node: NodeId, _fence: u64) {
+    fn crash(&mut self, node: NodeId) {
         self.leaders[node.index()] = None;
         self.leadership.crash(node);
     }

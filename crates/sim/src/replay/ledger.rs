@@ -178,7 +178,7 @@ impl<J: Judge> Ledger<J> {
             What::Expire { timer } if J::TIMED => Todo::Expire(timer.clone()),
             What::Crash => {
                 self.states[i] = State::Down;
-                self.judge.crash(node, self.fences[i].attach());
+                self.judge.crash(node);
                 Todo::Crash
             }
             What::Restart => {

@@ -43,11 +43,12 @@ impl<const W: usize> Sections<'_, W> {
         }
     }
 
-    /// Plans the next false suspicion, if there are any.
+    /// Plans the next false suspicion, if there is one left that would be news.
     pub(super) fn plan_rumour(&mut self, nodes: &mut dyn Control<Self>) {
         if let Detector::Imperfect { rate, .. } = self.scenario.detector
             && self.info.has_detector()
             && self.ended_at.is_none()
+            && self.rumoured.len() < self.env.nodes * (self.env.nodes - 1)
         {
             let at = self.env.now + ticks(self.rumours.exponential() / rate);
             nodes.plan(at, Act::Rumour);
@@ -58,7 +59,10 @@ impl<const W: usize> Sections<'_, W> {
     pub(super) fn rumour(&mut self, nodes: &mut dyn Control<Self>) {
         let n = self.env.nodes as u64;
         let [observer, whom] = [0; 2].map(|_: u8| NodeId::new(self.rumours.below(n) as usize));
-        if observer != whom && !self.env.troubles.is_down(whom) {
+        if observer != whom
+            && self.rumoured.insert((observer, whom))
+            && !self.env.troubles.is_down(whom)
+        {
             self.tell(nodes, observer, whom);
         }
         self.plan_rumour(nodes);

@@ -25,7 +25,7 @@ impl<const W: usize> Sections<'_, W> {
         // Entries that share the section are not ordered.
         if self.is_exclusive
             && is_promised
-            && let Some(before) = self.fence_monitor.enter(fence)
+            && let Some(before) = self.fence_monitor.enter(node, fence)
         {
             let detail =
                 format!("{node} enters with fence {fence} after fence {before} was given out");

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use skeptron_core::{NodeId, Setup, catalogue};
 
-use skeptron_sim::trace::{TICKS_PER_UNIT, What};
+use skeptron_sim::election::Detector;
+use skeptron_sim::trace::{TICKS_PER_UNIT, Ticks, What};
 use skeptron_sim::{
     Distribution, Fault, Latency, Options, PlannedFault, Report, Scenario, ScenarioError, Workload,
     run,
@@ -145,4 +146,35 @@ fn a_run_can_be_stopped() {
     };
     assert_eq!(stopped(true).unwrap_err(), ScenarioError::Stopped);
     assert!(stopped(false).is_ok());
+}
+
+/// A list of requests, each at a time in units, of Agrawal and El Abbadi's algorithm, in which the first node crashes.
+fn told_of_a_crash(name: &str, requests: &[(u64, usize)], at: Ticks, detector: Detector) -> Report {
+    let mut scenario = Scenario { detector, warmup: 0, ..Scenario::new(Setup::new(3).unwrap()) };
+    let request = |&(at, node): &(u64, usize)| (at * TICKS_PER_UNIT, NodeId::new(node - 1));
+    scenario.workload = Workload::List(requests.iter().map(request).collect());
+    let fault = Fault::Crash(NodeId::new(0));
+    scenario.faults.planned = vec![PlannedFault { from: at, until: None, fault }];
+    report(name, &scenario)
+}
+
+/// An arbiter that has only heard of a fence takes nothing with it: two nodes that are left enter with the same one.
+#[test]
+fn the_crash_of_who_only_heard_of_a_fence_hides_nothing() {
+    let detector = Detector::Perfect { delay: TICKS_PER_UNIT };
+    for at in [3500, 4500] {
+        let requests = [(0, 3), (10, 2)];
+        let found = told_of_a_crash("agrawal-el-abbadi-one-child", &requests, at, detector);
+        let found: Vec<_> = found.violations.iter().map(|violation| violation.property).collect();
+        assert_eq!(found, ["fence"], "P1 crashes at {at}");
+    }
+}
+
+/// There are only so many false suspicions: a run does not go on for their sake.
+#[test]
+fn false_suspicions_come_to_an_end() {
+    let detector = Detector::Imperfect { delay: 2 * TICKS_PER_UNIT, rate: 1.0, lasting: 1.0 };
+    let requests = [(0, 3), (10, 2), (20, 1)];
+    let report = told_of_a_crash("agrawal-el-abbadi", &requests, 5000, detector);
+    assert!(report.events < 1000, "{} events", report.events);
 }

@@ -2,6 +2,9 @@
 //! exactly, so equality is asserted, not closeness; where a figure is a limit or a mean, its interval
 //! over independent seeds must contain it.
 
+mod agrawal_el_abbadi;
+mod cao_singhal;
+
 use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Layout};
@@ -186,68 +189,6 @@ fn maekawa_hands_over_in_one_or_two_latencies_by_pair() {
         }
     }
     assert_eq!(ones, 13 * 12 / 2, "half of the ordered pairs");
-}
-
-/// Cao and Singhal 2001: 3(K−1) messages without conflict, and T from exit to entry where Maekawa's takes up to 2T.
-#[test]
-fn cao_singhal_hands_over_in_one_latency() {
-    for (n, k, quorum) in [(7, 3.0, "fano"), (13, 4.0, "maekawa-13"), (9, 5.0, "grid")] {
-        let layout = format!("--quorum {quorum}");
-        assert_eq!(first("cao-singhal", n, &layout), (3.0 * (k - 1.0), 2.0), "{quorum}");
-        assert_eq!(again("cao-singhal", n, &layout), (3.0 * (k - 1.0), 2.0), "{quorum}");
-        let report = saturated("cao-singhal", n, &format!("{layout} --section 2"));
-        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0), "{quorum}");
-        assert_eq!(report.throughput, 1.0 / 3.0, "{quorum}");
-        let messages = report.messages.per_entry;
-        assert!(messages >= 3.0 * (k - 1.0) && messages <= 6.0 * (k - 1.0), "{quorum}: {messages}");
-    }
-    // The price is about one TRANSFER for each entry; on the grid every hand-over of Maekawa's takes 2T.
-    let figures = |algorithm| {
-        let report = saturated(algorithm, 9, "--quorum grid --section 2");
-        (report.messages.per_entry.round(), report.sync_delay.mean)
-    };
-    assert_eq!((figures("maekawa"), figures("cao-singhal")), ((16.0, 2.0), (18.0, 1.0)));
-}
-
-/// Whoever is inside and whoever comes next: T for all 156 ordered pairs of the plane.
-#[test]
-fn cao_singhal_hands_over_in_one_latency_between_all_pairs() {
-    for i in NodeId::all(13) {
-        for j in NodeId::all(13).filter(|&j| j != i) {
-            assert_eq!(hand_over("cao-singhal --quorum maekawa-13", i, j), 1.0, "{i} → {j}");
-        }
-    }
-}
-
-/// Agrawal and El Abbadi 1991: ⌈log₂(N+1)⌉ arbiters in a complete tree, of which one is the requester itself.
-#[test]
-fn agrawal_and_el_abbadi_ask_a_path() {
-    for (n, k) in [(3, 2.0), (7, 3.0), (15, 4.0), (63, 6.0)] {
-        assert_eq!(first("agrawal-el-abbadi", n, ""), (3.0 * (k - 1.0), 2.0), "{n}");
-        assert_eq!(again("agrawal-el-abbadi", n, ""), (3.0 * (k - 1.0), 2.0), "{n}");
-    }
-    let report = saturated("agrawal-el-abbadi", 15, "");
-    assert!((9.0..=21.0).contains(&report.messages.per_entry), "{}", report.messages.per_entry);
-    assert!((1.0..=2.0).contains(&report.sync_delay.mean), "{}", report.sync_delay.mean);
-}
-
-/// A crashed node costs a path more, and at most ⌈(N+1)/2⌉ arbiters are asked: all leaves, if only they are left.
-#[test]
-fn agrawal_and_el_abbadi_substitute_who_has_crashed() {
-    for (n, crashed, k) in [
-        (7, &[2][..], 3.0),
-        (7, &[1], 4.0),
-        (7, &[1, 2, 3], 4.0),
-        (15, &[2], 5.0),
-        (15, &[1], 6.0),
-        (15, &[1, 2, 3, 4, 5, 6, 7], 8.0),
-    ] {
-        let crashes: String = crashed.iter().map(|node| format!(" --crash P{node}@0")).collect();
-        let leaf = n / 2 + 1;
-        let lone = format!("--requesters P{leaf} --warmup 1 --entries 20");
-        let report = sim(&format!("agrawal-el-abbadi -n {n} {lone}{crashes}"));
-        assert_eq!(report.messages.per_entry, 3.0 * (k - 1.0), "{n}: {crashed:?}");
-    }
 }
 
 /// `i` is inside, `j` asks meanwhile: from i's exit to j's entry.

@@ -1,10 +1,11 @@
 //! `--from run.jsonl --at STEP`: a search that begins where a recorded run is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
 
 use anyhow::{Context as _, Result, ensure};
 use skeptron_check::{Scenario, Step};
+use skeptron_core::NodeId;
 use skeptron_core::catalogue::Algorithm;
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Bounds, Header, Record, TICKS_PER_UNIT, Ticks, Trace, What};
@@ -112,6 +113,11 @@ impl Begun {
             |bounds: Bounds| Bounds { steps_from: bounds.steps_from.or(Some(now)), ..bounds };
         let bounds = self.trace.header.bounds.map(in_steps);
         let header = Header { command, bounds, ..self.trace.header.clone() };
+        if let Some(first) = records.iter().find(|record| record.t > here) {
+            // The checker knows no pauses: whoever stands still goes on, late, before anything else happens.
+            let t = now + (first.t - here) / TICKS_PER_UNIT * header.ticks_per_unit;
+            all.extend(paused(&all).map(|node| Record { t, node, what: What::Resume }));
+        }
         let mut numbers = Numbers::of(&self.trace.records);
         for Record { t, node, what } in records {
             let what = numbers.apply(what);
@@ -122,6 +128,23 @@ impl Begun {
         }
         Trace { header, records: all }
     }
+}
+
+/// Who stands still at the end of these records.
+fn paused(records: &[Record]) -> impl Iterator<Item = NodeId> + use<> {
+    let mut paused = BTreeSet::new();
+    for record in records {
+        match record.what {
+            What::Pause => {
+                paused.insert(record.node);
+            }
+            What::Resume | What::Crash => {
+                paused.remove(&record.node);
+            }
+            _ => {}
+        }
+    }
+    paused.into_iter()
 }
 
 /// A counterexample, whose steps take a unit each, as what comes after the run that it begins with, if it

@@ -8,17 +8,17 @@ use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, Ticks, Trace, What};
 use skeptron_sim::{Act, Deed, Hand, Scenario, Workload};
 
-use super::to_wire;
-use crate::lab::wire::AlgorithmKind;
-
 /// What is done again at most: each deed looks through all messages under way.
 const MOST_RECORDS: usize = 20_000;
 
-/// Whether a hand can change it: the alarms and detectors of an election keep a time of their own.
+/// Whether a hand can change it: alarms and failure detectors keep a time of their own.
 pub(super) fn is_possible(trace: &Trace) -> bool {
     trace.header.ticks_per_unit == TICKS_PER_UNIT
         && trace.records.len() <= MOST_RECORDS
-        && to_wire::kind(&trace.header.algorithm) == AlgorithmKind::Mutex
+        && matches!(
+            Algorithm::find(&trace.header.algorithm),
+            Some(Algorithm::Mutex(info)) if !info.has_detector()
+        )
 }
 
 /// The recorded run with these acts of a hand, and how many acts bring it to where they begin.
@@ -28,7 +28,7 @@ pub(super) fn is_possible(trace: &Trace) -> bool {
 pub(super) fn fork(trace: &Trace, acts: Vec<Act>) -> Result<(&'static Info, Scenario, usize)> {
     ensure!(
         is_possible(trace),
-        "this run was recorded and cannot be changed: it is an election, or too long; begin a run of \
+        "this run was recorded and cannot be changed: it is an election, its nodes are told of crashes, or it is too long; begin a run of \
          your own by the options above"
     );
     let after = acts.first().map_or(0, |act| act.after);
