@@ -215,6 +215,7 @@ pub(crate) fn usage(error: &clap::Error) -> String {
 mod tests {
     use super::super::{
         CheckRequest, CompareRequest, OptimiseRequest, QuorumRequest, SimOptions, StructureRequest,
+        SystemArgs,
     };
     use super::*;
 
@@ -261,9 +262,10 @@ mod tests {
         let asked = CheckRequest { text, at: Some(3), ..CheckRequest::default() };
         assert_eq!(asked.command(), "skeptron check --from run.jsonl --at 3");
         assert!(asked.clone().validated().is_ok());
-        let other = CheckRequest { calls: Some(1), ..asked };
+        let other =
+            CheckRequest { system: SystemArgs { nodes: Some(3), ..asked.system.clone() }, ..asked };
         let refused = other.validated().unwrap_err().to_string();
-        assert!(refused.contains("--calls"), "{refused}");
+        assert!(refused.contains("--nodes"), "{refused}");
     }
 
     #[test]
