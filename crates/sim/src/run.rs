@@ -201,7 +201,7 @@ struct Sections<'a, const W: usize> {
     fences: Vec<Fence>,
     /// From which false suspicions come.
     rumours: Chance,
-    /// Who was suspected by whom, or would have been: of whom a detector has told once it tells nothing more.
+    /// Which false suspicions were drawn, by observer and suspect: each is told once.
     rumoured: BTreeSet<(NodeId, NodeId)>,
 
     // Judges.
