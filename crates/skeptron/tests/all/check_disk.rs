@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::signals::heed_signals;
+
 /// Searches that take a few seconds: one in which everything holds, one that ends with a counterexample.
 const SYSTEMS: [&str; 2] = [
     "lamport -n 3 --requests 2 --no-reduction --judge exclusion,progress,messages",
@@ -15,6 +17,7 @@ const SYSTEMS: [&str; 2] = [
 ];
 
 fn skeptron(words: &str, disk: Option<(&Path, bool)>) -> Command {
+    heed_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
     command.arg("check").args(words.split(' ')).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,10 +91,9 @@ fn an_interrupted_search_says_how_to_continue_it_and_its_folder_is_for_one_proce
     let said = String::from_utf8(other.stderr).unwrap();
     assert!(said.contains("another process is searching in this folder"), "{said}");
     let id = nix::unistd::Pid::from_raw(child.id() as i32);
-    // As Ctrl-C, which is ignored where these tests run in the background.
-    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).unwrap();
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
     let stopped = child.wait_with_output().unwrap();
-    assert_eq!(stopped.status.code(), Some(143));
+    assert_eq!(stopped.status.code(), Some(130));
     let said = String::from_utf8(stopped.stdout).unwrap();
     let continued = said.lines().find_map(|line| line.strip_prefix("continue it  skeptron check "));
     let continued = continued.unwrap_or_else(|| panic!("{said}"));

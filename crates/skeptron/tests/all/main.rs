@@ -14,6 +14,8 @@ mod lab;
 mod programs;
 mod random_runs;
 mod replay;
+#[path = "../shared/signals.rs"]
+mod signals;
 mod structure;
 mod sweep;
 mod tidy;

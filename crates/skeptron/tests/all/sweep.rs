@@ -12,6 +12,8 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 use yaml_rust2::{Yaml, YamlLoader};
 
+use crate::signals::heed_signals;
+
 /// Enough runs to be stopped among them: two grids, an impossible point, an election, kinds, chance.
 const FILE: &str = r#"
 impossible = "skip"
@@ -58,6 +60,7 @@ impl Place {
     }
 
     fn start(&self, words: &str) -> Child {
+        heed_signals();
         let mut command = self.command(words);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }

@@ -2,4 +2,6 @@
 //! leases are renewed with.
 
 mod lock_command;
+#[path = "../shared/signals.rs"]
+mod signals;
 mod up;

@@ -5,7 +5,8 @@ use std::fs;
 use nix::sys::signal::Signal;
 
 use crate::lock_command::node::{free_addresses, ready, run};
-use crate::lock_command::processes::{Process, Up, eventually, has_signal, skeptron};
+use crate::lock_command::processes::{Process, Up, eventually, skeptron};
+use crate::signals::has_signal;
 
 #[test]
 fn without_a_command_the_lock_is_held_until_a_signal() {
