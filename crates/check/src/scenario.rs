@@ -143,9 +143,9 @@ pub enum ScenarioError {
         "starvation cannot be judged with the rule {0}, which compares how often nodes have asked: no state is ever met again; take another rule"
     )]
     StarvationWithRule(Arbitration),
-    /// Messages of an algorithm that never rests.
+    /// Messages of an algorithm that need not ever rest: a token circulates.
     #[error(
-        "messages of {0} have no bound: an idle token never rests; ask for its delay or bypass"
+        "{0} claims no bound on its messages, so that a run may go on for ever; ask for its delay or bypass"
     )]
     EndlessMessages(&'static str),
     /// Nobody ever calls.

@@ -391,7 +391,7 @@ fn unjudged(question: &Question, report: &Report) -> Vec<String> {
         (Question::Mutex(info, _), Property::Messages | Property::Rest)
             if info.claims.most(Quantity::Messages).is_none() =>
         {
-            "an idle token never rests"
+            "no bound on messages is claimed"
         }
         (_, Property::Starvation) if report.walked.is_some() => "no walk goes on for ever",
         (Question::Mutex(_, scenario), Property::Starvation) if scenario.faults.is_none() => {
