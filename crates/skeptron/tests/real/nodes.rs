@@ -130,15 +130,25 @@ impl Process {
 
     /// Waits until it answers clients and has links to that many members, itself included.
     pub(crate) async fn until_ready(&mut self, members: usize) {
+        self.until(|status| {
+            let up = status.members.iter().filter(|member| member.link != LinkState::Down);
+            up.count() == members
+        })
+        .await;
+    }
+
+    /// Waits until it sees that so many vote. With one of three who vote, none may fail yet.
+    async fn until_vote(&mut self, voters: usize) {
+        self.until(|status| status.views.voting().0 == voters).await;
+    }
+
+    /// Waits until its status is so.
+    async fn until(&mut self, holds: impl Fn(&Status) -> bool) {
         let start = Instant::now();
         loop {
             let config = self.reach("test".to_string());
             let status = Client::status(&config).await;
-            let is_up = |status: &Status| {
-                let up = status.members.iter().filter(|member| member.link != LinkState::Down);
-                up.count() == members
-            };
-            if status.as_ref().is_ok_and(is_up) {
+            if status.as_ref().is_ok_and(&holds) {
                 return;
             }
             let (ended, said) = (self.program.child.try_wait().unwrap(), self.program.said());
@@ -149,7 +159,7 @@ impl Process {
     }
 }
 
-/// Starts so many nodes, all of them voters, with these settings.
+/// Starts so many nodes, with these settings, and waits until all of them vote.
 pub(crate) async fn start_voters(folder: &Path, count: usize, settings: &str) -> Vec<Process> {
     let addresses = own_addresses(count);
     let voters = listed(&addresses);
@@ -161,6 +171,7 @@ pub(crate) async fn start_voters(folder: &Path, count: usize, settings: &str) ->
     let mut nodes: Vec<Process> = (0..count).map(start_one).collect();
     for node in &mut nodes {
         node.until_ready(count).await;
+        node.until_vote(count).await;
     }
     nodes
 }
