@@ -132,6 +132,17 @@ lab.test("without notes the remote goes by step; the button presents, too, and l
   assert.deepEqual(await faults(page), []);
 });
 
+lab.test("of many nodes a list names the ends of its runs, so that all that changed is in sight", async (open) => {
+  const page = await openRun(open, "#/play?algorithm=ricart-agrawala&nodes=64&entries=20&at=400");
+  assert.equal(await part(page, "play-told").textContent(), "P7 requests, sends REQUEST 1 to P1 … P6, P8 … P64.");
+  await enter(page);
+  const news = page.locator(".play-card.news");
+  assert.equal(await news.locator('[data-field="awaiting"]').textContent(), "▸{P1 … P6, P8 … P64}");
+  const { bottom } = await news.evaluate((card) => card.getBoundingClientRect());
+  const { top } = await part(page, "play-fired").evaluate((rule) => rule.getBoundingClientRect());
+  assert(bottom <= top, `the card ends at ${bottom}, the rule begins at ${top}`);
+});
+
 lab.test("another view ends it", async (open) => {
   const page = await openRun(open, "#/play?algorithm=central&nodes=3&entries=2&at=0");
   await enter(page);
@@ -151,6 +162,30 @@ for (const zoom of [1.25, 1.5, 2]) {
       for (let node = 1; node <= nodes; node += 1) assert(letters.some(({ text, inside }) => text.endsWith(`P${node}`) && inside), `P${node} is not in sight`);
       assert.deepEqual(await faults(page), [], run);
       assert.deepEqual(await unreachable(page), [], run);
+    }
+  });
+}
+
+for (const [look, lang] of /** @type {const} */ ([[{ width: 1280, height: 800, zoom: 1.5 }, "en"], [{ width: 1024, height: 768, zoom: 1.5 }, "en"], [{ width: 1024, height: 768, zoom: 1.5 }, "de"]])) {
+  lab.test(`at 150 % of ${look.width} × ${look.height} all rows of the diagram are in sight, ${lang}`, async (open) => {
+    const page = await openRun(open, `?lang=${lang}#/play?scenario=maekawa-13&at=29`, look);
+    const bottom = (/** @type {string} */ selector) => page.locator(selector).evaluate((box) => box.getBoundingClientRect().bottom);
+    const controls = await page.locator(".play-transport").evaluate((box) => box.getBoundingClientRect().top);
+    assert((await bottom(".play-canvas")) <= controls + 1, "the controls hide rows");
+  });
+}
+
+for (const look of [{ width: 1280, height: 800, zoom: 1.5 }, { width: 1280, height: 800, zoom: 2 }]) {
+  lab.test(`every export is within reach at ${look.zoom * 100} %`, async (open) => {
+    const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=9", look);
+    await part(page, "play-export-open").click();
+    for (const name of ["picture-save", "export-html", "export-perfetto"]) {
+      const { top, bottom } = await part(page, name).evaluate((button) => {
+        button.scrollIntoView({ block: "nearest" });
+        const box = button.getBoundingClientRect();
+        return { top: box.top, bottom: innerHeight - box.bottom };
+      });
+      assert(top >= 0 && bottom >= 0, `${name}: ${top} above, ${bottom} below`);
     }
   });
 }

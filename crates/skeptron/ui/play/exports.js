@@ -12,6 +12,7 @@ import { sheetOf } from "../picture/shapes.js";
 import { toPng, toSvg } from "../picture/svg.js";
 import { toTikz } from "../picture/tikz.js";
 import { zip } from "../picture/zip.js";
+import { put } from "./menu.js";
 import { draw } from "./pictures.js";
 
 /** @typedef {import("./pictures.js").Subject} Subject */
@@ -77,7 +78,8 @@ export function exportsAndImports(given) {
     // A page without a server has only what it carries.
     const run = session();
     for (const button of [page, ...files]) button.hidden = standalone && recordedAnswer(run?.path(button.dataset.path ?? "") ?? "") === undefined;
-    below(box, open);
+    const { left, bottom } = open.getBoundingClientRect();
+    put(box, left, bottom + 4);
   });
   const read = async (/** @type {File} */ file) => {
     if (file.size > LARGEST_FILE) return failed(new Error(say("{file} is larger than 16 MB; record a shorter run, with fewer --entries", { file: file.name })));
@@ -228,15 +230,4 @@ function printing(given) {
   }, { signal });
   addEventListener("afterprint", () => { printed?.remove(); }, { signal });
   return () => { ending.abort(); printed?.remove(); };
-}
-
-/**
- * Puts a box below its button, within the window.
- * @param {HTMLElement} box
- * @param {HTMLElement} button
- */
-export function below(box, button) {
-  const place = button.getBoundingClientRect();
-  box.style.top = `${place.bottom + 4}px`;
-  box.style.left = `${Math.max(8, Math.min(place.left, innerWidth - box.offsetWidth - 8))}px`;
 }

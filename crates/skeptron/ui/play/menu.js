@@ -32,10 +32,20 @@ export function openMenu(root, place, title, lines, items, closed) {
   menu.addEventListener("keydown", (event) => walk(menu, event));
   root.append(menu);
   menu.showPopover();
-  const box = menu.getBoundingClientRect();
-  menu.style.left = `${Math.max(6, Math.min(place.x + 8, innerWidth - box.width - 8))}px`;
-  menu.style.top = `${Math.max(6, Math.min(place.y + 8, innerHeight - box.height - 8))}px`;
+  put(menu, place.x + 8, place.y + 8);
   /** @type {HTMLElement | null} */ (menu.querySelector("button:not(:disabled)"))?.focus();
+}
+
+/**
+ * Puts a box that is open at a place of the window, or as near to it as all of the box is in sight.
+ * @param {HTMLElement} box
+ * @param {number} x
+ * @param {number} y
+ */
+export function put(box, x, y) {
+  const { width, height } = box.getBoundingClientRect();
+  box.style.left = `${Math.max(6, Math.min(x, innerWidth - width - 8))}px`;
+  box.style.top = `${Math.max(6, Math.min(y, innerHeight - height - 8))}px`;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { h, clear, english } from "../lib/dom.js";
 import { say } from "../lib/language.js";
 import { stateWord } from "./hand.js";
+import { withRuns } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
 /** @typedef {import("../wire.js").VariableInfo} VariableInfo */
@@ -136,7 +137,7 @@ export class Nodes {
       const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? say("; was {value}", { value: old.value }) : ""}`;
       list.append(
         h("dt", { title, class: changed ? "changed-name" : "" }, breakable(info?.symbol || field)),
-        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": say("changed") }, "▸") : null, english(value)));
+        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": say("changed") }, "▸") : null, english(withRuns(value))));
     }
     return list;
   }
@@ -156,7 +157,7 @@ export class Nodes {
       const cells = fields.map(({ field }) => {
         const value = valueOf(state, field);
         const changed = before !== null && before[row] !== undefined && valueOf(before[row], field) !== value;
-        return h("td", { class: changed ? "changed" : "", title: value, "data-field": field }, changed ? "▸" : "", english(value));
+        return h("td", { class: changed ? "changed" : "", title: value, "data-field": field }, changed ? "▸" : "", english(withRuns(value)));
       });
       body.append(h("tr", { class: row === selected ? "selected" : "" }, h("td", {}, this.#head(model, position, row, row === selected)), cells));
     });

@@ -6,6 +6,7 @@ import { colours } from "../lib/theme.js";
 import { say } from "../lib/language.js";
 import { AXIS, Camera, GUTTER } from "./camera.js";
 import { Diagram } from "./diagram.js";
+import { withRuns } from "./values.js";
 
 /** @typedef {import("../picture/shapes.js").Picture} Picture */
 /** @typedef {import("../picture/shapes.js").Shape} Shape */
@@ -152,7 +153,7 @@ const SIZE = 13;
 function states({ states, before, variables, scene }) {
   if (!states) throw new Error(say("what the nodes know is still on its way; try again"));
   const fields = [...variables.values()];
-  const value = (/** @type {import("../wire.js").NodeState | undefined} */ state, /** @type {string} */ field) => state?.vars.find((known) => known.field === field)?.value ?? "–";
+  const value = (/** @type {import("../wire.js").NodeState | undefined} */ state, /** @type {string} */ field) => withRuns(state?.vars.find((known) => known.field === field)?.value ?? "–");
   const rows = states.map((state, row) => [`P${row + 1}`, ...fields.map(({ field }) => value(state, field))]);
   const head = ["", ...fields.map(({ symbol, field }) => symbol || field)];
   const wide = head.map((title, column) => 20 + Math.max(...[[title], ...rows.map((row) => [row[column]])].map(([words]) => widthOf(words, scene.font(SIZE, "600")))));

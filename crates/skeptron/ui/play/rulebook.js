@@ -2,6 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { say } from "../lib/language.js";
 import { casesOf, fired, stepAt } from "./rules.js";
+import { withRuns } from "./values.js";
 
 /** @typedef {import("./rules.js").Fired} Fired */
 
@@ -89,5 +90,5 @@ export class Rulebook {
 
 /** @param {string} reason */
 function sentence(reason) {
-  return reason ? `${reason[0].toUpperCase()}${reason.slice(1)}.` : "";
+  return reason ? `${reason[0].toUpperCase()}${withRuns(reason.slice(1))}.` : "";
 }

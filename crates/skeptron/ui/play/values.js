@@ -63,5 +63,27 @@ export function numbersOf(value) {
   return Array.isArray(value) ? value.map(Number) : [];
 }
 
+/** A list of nodes that is longer names only the ends of its runs. */
+const MOST_LISTED = 8;
+const LONG_LIST = new RegExp(`P\\d+(?:, P\\d+){${MOST_LISTED},}`, "g");
+
+/**
+ * A text with its long lists of nodes in short: `P1 … P6, P8 … P64`.
+ * @param {string} text
+ * @returns {string}
+ */
+export function withRuns(text) {
+  return text.replace(LONG_LIST, (list) => {
+    /** @type {{ first: number, last: number }[]} */
+    const runs = [];
+    for (const row of list.split(", ").map(rowOf)) {
+      const run = runs.at(-1);
+      if (run && row === run.last + 1) run.last = row;
+      else runs.push({ first: row, last: row });
+    }
+    return runs.map(({ first, last }) => (first === last ? nodeName(first) : `${nodeName(first)}${last === first + 1 ? "," : " …"} ${nodeName(last)}`)).join(", ");
+  });
+}
+
 /** @param {number} row @returns {string} */
 export const nodeName = (row) => `P${row + 1}`;

@@ -1,6 +1,7 @@
 // A step in words: what came in, and what the node did about it.
 import { say, translated } from "../lib/language.js";
 import { named } from "./model.js";
+import { withRuns } from "./values.js";
 
 /** @typedef {import("./model.js").RunModel} RunModel */
 /** @typedef {import("../wire.js").RunRecord} RunRecord */
@@ -17,7 +18,7 @@ const OWNED = new Set(["lose", "duplicate", "expire"]);
 export function told(model, position) {
   const { who, parts, found, byHand } = partsOf(model, position);
   if (parts.length === 0) return say("Nothing has happened yet.");
-  return `${byHand ? `${say("By hand:")} ` : ""}${who} ${parts.join(", ")}.${found.join("")}`;
+  return withRuns(`${byHand ? `${say("By hand:")} ` : ""}${who} ${parts.join(", ")}.${found.join("")}`);
 }
 
 /**
