@@ -138,3 +138,25 @@ lab.test("printing gives the whole view on white", async (open) => {
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   assert.equal(await printed.count(), 0);
 });
+
+lab.test("a label stands where no other arrow crosses it, and a fence over the arrows that cross its bar", async (open) => {
+  const page = await openRun(open, "#/play?scenario=suzuki-kasami&at=0");
+  const { bytes } = await saved(page, { part: "run" });
+  const svg = bytes.toString();
+  assert(svg.indexOf(">#1<") > svg.lastIndexOf(">REQUEST 1<"), "labels are written over the fence");
+  const placed = await page.evaluate(async () => {
+    const { Labels } = await import(/** @type {string} */ ("/ui/lib/strokes.js"));
+    const ink = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    const labels = new Labels();
+    labels.begin(ink, { left: 0, width: 400, height: 200, font: "11px sans-serif", ground: "white" });
+    let at = 0;
+    ink.translate = (x) => { at = x; };
+    const way = { x1: 0, y1: 100, x2: 400, y2: 100 };
+    const upright = (/** @type {number} */ x) => ({ x1: x, y1: 0, x2: x, y2: 200 });
+    return [[way], [way, upright(115), upright(130)], [way, upright(120), upright(200), { ...upright(200), y1: 110 }]].map((others) => {
+      labels.cells.fill(0);
+      return labels.write(ink, "REPLY", way, [0.3, 0.5], "black", others) ? at : null;
+    });
+  });
+  assert.deepEqual(placed, [120, 200, 120]);
+});

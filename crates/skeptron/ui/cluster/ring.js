@@ -65,8 +65,8 @@ function draw(picture, status, { roles, token, quorums }, chosen) {
   const [all, margin] = [status.nodes.map(({ node }) => place(node)), size + 4];
   const [left, top] = [Math.min(...all.map(({ x }) => x)) - margin, Math.min(...all.map(({ y }) => y)) - margin];
   const [right, bottom] = [Math.max(...all.map(({ x }) => x)) + margin, Math.max(...all.map(({ y }) => y)) + margin];
-  // Room for the word below the lowest node.
-  picture.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top + 14}`);
+  // Room for the words above the highest and below the lowest node.
+  picture.setAttribute("viewBox", `${left} ${top - 14} ${right - left} ${bottom - top + 28}`);
   picture.classList.toggle("many", many);
   // Those that are down come last, so that nothing hides them.
   const links = [...status.links].sort((a, b) => Number(b.up) - Number(a.up));
@@ -125,12 +125,13 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
 function drawnNode({ node, own, address, state }, at, size, role, chosen) {
   const trouble = state === "killed" ? say("killed") : state === "paused" ? say("paused") : state === "cut" ? say("cut off") : state === "entering" ? say("entering") : own?.halted ? say("halted") : own?.leaving ? say("leaves") : own && own.awaited.length > 0 ? say("not ready") : "";
   const kind = state === "killed" ? "down" : trouble ? "apart" : (role ?? "idle");
-  const below = trouble || (role === "inside" ? say("inside") : role && say("waiting")) || "";
+  const word = trouble || (role === "inside" ? say("inside") : role && say("waiting")) || "";
   const group = s("g", { class: `node topo-point ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
-    s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : say("nodes at {address}", { address })].filter(Boolean).join(" · ")),
+    s("title", {}, [`P${node}`, word, own ? own.api.join(", ") : say("nodes at {address}", { address })].filter(Boolean).join(" · ")),
     s("circle", { class: "topo-disc", cx: at.x, cy: at.y, r: size }),
     s("text", { class: "topo-name", x: at.x, y: at.y }, size > 20 ? `P${node}` : String(node)));
-  if (below && size > 20) group.append(s("text", { class: "topo-sign", x: at.x, y: at.y + size + 11 }, below));
+  // Most lines of an upper node go down.
+  if (word && size > 20) group.append(s("text", { class: "topo-sign", x: at.x, y: at.y < CENTRE - 1 ? at.y - size - 5 : at.y + size + 11 }, word));
   return group;
 }
 

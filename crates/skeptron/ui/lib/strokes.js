@@ -75,6 +75,41 @@ export function bar(ink, kind, { x1, x2, y }, room, colour) {
   return height;
 }
 
+/** A text along a line: its middle, its direction, and how wide it is. @typedef {{ x: number, y: number, ux: number, uy: number, width: number }} Box */
+
+/**
+ * Where a text lies: above its line, at the left side of its way.
+ * @param {number} x of the place on the line
+ * @param {number} y
+ * @param {number} ux the line's direction
+ * @param {number} uy
+ * @param {number} width
+ * @returns {Box}
+ */
+function boxAlong(x, y, ux, uy, width) {
+  const side = ux >= 0 ? 1 : -1;
+  return { x: x + uy * ABOVE * side, y: y - ux * ABOVE * side, ux, uy, width };
+}
+
+/**
+ * Whether an arrow crosses a text: one of the diagonals of its box.
+ * @param {Way} way
+ * @param {Box} box
+ */
+function crosses({ x1, y1, x2, y2 }, { x, y, ux, uy, width }) {
+  // As seen from the text, which lies along the first axis.
+  const along = (/** @type {number} */ px, /** @type {number} */ py) => (px - x) * ux + (py - y) * uy;
+  const across = (/** @type {number} */ px, /** @type {number} */ py) => (py - y) * ux - (px - x) * uy;
+  const [a1, b1, a2, b2] = [along(x1, y1), across(x1, y1), along(x2, y2), across(x2, y2)];
+  const half = width / 2;
+  const side = (/** @type {number} */ a, /** @type {number} */ b) => (a2 - a1) * (b - b1) - (b2 - b1) * (a - a1);
+  return [HALF, -HALF].some((high) => {
+    const before = a1 * high - b1 * half;
+    const after = a2 * high - b2 * half;
+    return before * after < 0 && side(-half, -high) * side(half, high) < 0;
+  });
+}
+
 /** Where labels are, on a coarse grid. */
 export class Labels {
   cells = new Uint8Array(0);
@@ -109,61 +144,64 @@ export class Labels {
   }
 
   /**
-   * Writes a label along an arrow, at the first of some parts of it where there is room; says whether there was.
+   * Writes a label along an arrow, where there is room and the fewest other arrows cross it; says whether there was room.
    * @param {CanvasRenderingContext2D} ink
    * @param {string} text
    * @param {Way} way
-   * @param {readonly number[]} parts
+   * @param {readonly number[]} parts of the way, the best one first
    * @param {string} colour
+   * @param {readonly Way[]} others that should not cross it
    * @returns {boolean}
    */
-  write(ink, text, { x1, y1, x2, y2 }, parts, colour) {
+  write(ink, text, { x1, y1, x2, y2 }, parts, colour, others) {
     const length = Math.hypot(x2 - x1, y2 - y1);
     const width = this.#widthOf(ink, text);
     if (length < width + SPARE) return false;
     const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
     const reach = (width + SPARE) / 2 / length;
+    let best = null;
     for (const part of parts) {
-      const [x, y] = [x1 + (x2 - x1) * part, y1 + (y2 - y1) * part];
-      if (part < reach || part > 1 - reach || !this.#occupy(x, y, ux, uy, width)) continue;
-      const angle = Math.atan2(uy, ux);
-      ink.save();
-      ink.translate(x, y);
-      ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
-      ink.strokeText(text, 0, -2);
-      ink.fillStyle = colour;
-      ink.fillText(text, 0, -2);
-      ink.restore();
-      return true;
+      if (part < reach || part > 1 - reach) continue;
+      const box = boxAlong(x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ux, uy, width);
+      const cells = this.#roomFor(box);
+      if (!cells) continue;
+      const crossed = others.reduce((sum, other) => sum + Number(crosses(other, box)), 0);
+      if (best === null || crossed < best.crossed) best = { part, cells, crossed };
+      if (best.crossed === 0) break;
     }
-    return false;
+    if (best === null) return false;
+    for (const cell of best.cells) this.cells[cell] = 1;
+    const angle = Math.atan2(uy, ux);
+    ink.save();
+    ink.translate(x1 + (x2 - x1) * best.part, y1 + (y2 - y1) * best.part);
+    ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
+    ink.strokeText(text, 0, -2);
+    ink.fillStyle = colour;
+    ink.fillText(text, 0, -2);
+    ink.restore();
+    return true;
   }
 
   /**
-   * Takes the room for a text along a line, if it is free.
-   * @param {number} x of its middle
-   * @param {number} y
-   * @param {number} ux the line's direction
-   * @param {number} uy
-   * @param {number} width
-   * @returns {boolean}
+   * The cells that a text takes, or null if it has no room there.
+   * @param {Box} box
+   * @returns {number[] | null}
    */
-  #occupy(x, y, ux, uy, width) {
-    // The text lies above the line, at its left side.
-    const side = ux >= 0 ? 1 : -1;
-    const [ox, oy] = [x + uy * ABOVE * side, y - ux * ABOVE * side];
+  #roomFor({ x, y, ux, uy, width }) {
     const steps = Math.ceil((2 * width) / CELL);
-    const places = [];
+    const cells = [];
     for (let k = 0; k <= steps; k++) {
       const along = (k / steps - 0.5) * width;
       // Nothing is written that would be cut.
-      const at = ox + ux * along;
-      if (at < this.left || at > this.width) return false;
-      for (const across of [-HALF, HALF]) places.push(this.#cell(at - uy * across, oy + uy * along + ux * across));
+      const at = x + ux * along;
+      if (at < this.left || at > this.width) return null;
+      for (const across of [-HALF, HALF]) {
+        const cell = this.#cell(at - uy * across, y + uy * along + ux * across);
+        if (this.cells[cell] === 1) return null;
+        if (cell >= 0) cells.push(cell);
+      }
     }
-    if (places.some((cell) => this.cells[cell] === 1)) return false;
-    for (const cell of places) if (cell >= 0) this.cells[cell] = 1;
-    return true;
+    return cells;
   }
 
   /**

@@ -13,7 +13,7 @@ const MANY = 250;
 /** How far apart messages are drawn that take the same way at the same time. */
 const TWIN = 7;
 const MOST_TWINS = 4;
-/** With more messages than this, labels do not say what the messages say. */
+/** With more messages than this, labels do not say what the messages say, nor heed what crosses them. */
 const MOST_CONTENTS = 70;
 /** Where along its way a label is tried, the best place first: messages that cross do so in the middle. Of one under way, in the middle of what it has made. */
 const PLACES = [0.3, 0.4, 0.5, 0.6, 0.7, 0.24, 0.76, 0.2, 0.8];
@@ -218,14 +218,23 @@ export class Arrows {
     const { label, labels } = model.messages;
     this.labels.begin(ink, { left: GUTTER, width: camera.width, height: camera.height, font: font(11), ground: colour("panel") });
     for (const written of words) this.labels.keep(written);
+    const few = this.last - this.first <= MOST_CONTENTS;
+    const others = few ? this.#ways() : [];
     for (let message = this.last - 1; message >= this.first; message--) {
       if (!this.#past(message)) continue;
       const short = labels[label[message]];
-      const long = this.last - this.first <= MOST_CONTENTS ? model.messages.name(message) : short;
-      const write = (/** @type {string} */ text) => this.labels.write(ink, text, this.way, this.way.open ? PLACES_UNDER_WAY : PLACES, colour(kindColour(short)));
+      const long = few ? model.messages.name(message) : short;
+      const write = (/** @type {string} */ text) => this.labels.write(ink, text, this.way, this.way.open ? PLACES_UNDER_WAY : PLACES, colour(kindColour(short)), others);
       if (!write(long) && long !== short) write(short);
     }
     ink.textBaseline = "alphabetic";
+  }
+
+  /** The ways that the messages in sight have made. @returns {import("../lib/strokes.js").Way[]} */
+  #ways() {
+    const ways = [];
+    for (let message = this.first; message < this.last; message++) if (this.#past(message)) ways.push({ ...this.way });
+    return ways;
   }
 
   /**

@@ -44,6 +44,8 @@ export class Diagram {
     this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     /** Where the overlay writes. @type {{ x: number, y: number, width: number }[]} */
     this.kept = [];
+    /** What stands in the bars, over the arrows that cross them. @type {{ words: string, x: number, y: number, width: number, alpha: number }[]} */
+    this.fences = [];
     /** How many pixels of the page one of the camera is: letters, lines and marks grow together. */
     this.magnified = 1;
   }
@@ -108,7 +110,8 @@ export class Diagram {
     this.marks.look(ink);
     this.#lines(ink);
     this.#bars(ink);
-    this.arrows.draw(ink, left, right, [...this.marks.words, ...this.kept]);
+    this.arrows.draw(ink, left, right, [...this.marks.words, ...this.kept, ...this.fences]);
+    this.#writeFences(ink);
     this.marks.draw(ink);
   }
 
@@ -168,6 +171,7 @@ export class Diagram {
 
   /** @param {CanvasRenderingContext2D} ink */
   #bars(ink) {
+    this.fences = [];
     const [first, last] = this.#rows();
     for (let row = first; row <= last; row++) {
       this.#barsOf(ink, this.scene.model.bars[row], row);
@@ -228,11 +232,27 @@ export class Diagram {
    * @param {number} y
    */
   #fence(ink, fence, x1, x2, y) {
-    const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
     ink.font = this.scene.font(FINEST, "600");
-    ink.textAlign = "center";
-    ink.fillStyle = this.scene.colour("paper");
-    ink.fillText(shortFence(fence), middle, y + 4);
+    const words = shortFence(fence);
+    const width = ink.measureText(words).width;
+    const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
+    this.fences.push({ words, x: middle - width / 2, y: y + 4, width, alpha: ink.globalAlpha });
+  }
+
+  /** @param {CanvasRenderingContext2D} ink */
+  #writeFences(ink) {
+    const { colour, font } = this.scene;
+    ink.font = font(FINEST, "600");
+    ink.textAlign = "left";
+    ink.lineWidth = 3;
+    ink.strokeStyle = colour("inside");
+    ink.fillStyle = colour("paper");
+    for (const { words, x, y, alpha } of this.fences) {
+      ink.globalAlpha = alpha;
+      ink.strokeText(words, x, y);
+      ink.fillText(words, x, y);
+    }
+    ink.globalAlpha = 1;
   }
 
   /**
