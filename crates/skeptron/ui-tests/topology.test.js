@@ -268,3 +268,22 @@ lab.test("badges fit the picture at 13 nodes in every theme, and are told to who
   assert.equal(outside, 0);
   assert.match((await part(page, "topo-8").getAttribute("aria-label")) ?? "", /granted-to.*→ P2/);
 });
+
+lab.test("what is under way hides no node and no half of a word", async (open) => {
+  for (const run of ["scenario=maekawa-13&at=21", "algorithm=singhal&nodes=6&entries=6&at=40", "scenario=lamport-queues&at=9"]) {
+    const page = await openRun(open, `#/play?${run}`);
+    await page.keyboard.press("f");
+    await page.keyboard.press("t");
+    await page.waitForTimeout(300);
+    await frames(page);
+    const hidden = await part(page, "topo-svg").evaluate((svg) => {
+      const pills = [...svg.querySelectorAll(".topo-flying > g > rect")].map((rect) => rect.getBoundingClientRect());
+      const words = [...svg.querySelectorAll(".topo-name, .topo-sign")].filter((word) => word.textContent && getComputedStyle(word).visibility === "visible");
+      return words.flatMap((word) => {
+        const box = word.getBoundingClientRect();
+        return pills.some(({ left, right, top, bottom }) => left < box.right - 2 && box.left + 2 < right && top < box.bottom - 2 && box.top + 2 < bottom) ? [word.textContent] : [];
+      });
+    });
+    assert.deepEqual(hidden, [], run);
+  }
+});

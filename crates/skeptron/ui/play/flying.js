@@ -20,6 +20,8 @@ const DOT = 4.5;
 export class Flying {
   constructor() {
     this.element = s("g", { class: "topo-flying" });
+    /** What messages hide. @type {import("./places.js").Box[]} */
+    this.boxes = [];
   }
 
   /**
@@ -29,7 +31,7 @@ export class Flying {
    * @param {number} now
    * @param {(from: number, to: number) => { x1: number, y1: number, x2: number, y2: number }} ends
    * @param {number} letters how high they are
-   * @param {() => import("./places.js").Taken} room that is left for names
+   * @param {() => import("./places.js").Taken} room that is left between the nodes and what is written
    */
   show(model, position, now, ends, letters, room) {
     const flying = model.inFlight(position, MOST_FLYING);
@@ -37,6 +39,7 @@ export class Flying {
     while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", dy: "0.35em" })));
     while (children.length > flying.length) this.element.lastElementChild?.remove();
     const { messages } = model;
+    const free = room();
     const pills = flying.map((message) => {
       const { x1, y1, x2, y2 } = ends(messages.from[message], messages.to[message]);
       const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
@@ -45,14 +48,18 @@ export class Flying {
       const part = off + (1 - 2 * off) * model.progress(message, now);
       // The name stands away from the nearer node, whose own name it would hide.
       const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
-      return { label: messages.labels[messages.label[message]], said, width, height, x: x1 + (x2 - x1) * part, y: y1 + (y2 - y1) * part, leftwards };
+      const box = { x: x1 + (x2 - x1) * part - width / 2, y: y1 + (y2 - y1) * part - height / 2, width, height };
+      return { label: messages.labels[messages.label[message]], said, box, way: { x: x2 - x1, y: y2 - y1 }, leftwards };
     });
-    const free = flying.length <= MOST_NAMED ? room() : null;
-    free?.boxes.push(...pills.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height })));
+    const [clear, hiding] = [pills.filter(({ box }) => free.hidesNoNode(box)), pills.filter(({ box }) => !free.hidesNoNode(box))];
+    free.boxes.push(...clear.map(({ box }) => box));
+    for (const { box, way } of hiding) free.moveAside(box, way);
+    this.boxes = pills.map(({ box }) => box);
+    const named = flying.length <= MOST_NAMED;
     pills.forEach((pill, k) => {
       const group = /** @type {SVGGElement} */ (children[k]);
-      group.setAttribute("transform", `translate(${pill.x} ${pill.y})`);
-      const side = free ? sideOf(pill, letters, free) : undefined;
+      group.setAttribute("transform", `translate(${middle(pill.box.x, pill.box.width)} ${middle(pill.box.y, pill.box.height)})`);
+      const side = named ? sideOf(pill, letters, free) : undefined;
       const key = `${pill.label} ${pill.said} ${side} ${letters}`;
       if (group.dataset.key === key) return;
       group.dataset.key = key;
@@ -61,7 +68,10 @@ export class Flying {
   }
 }
 
-/** What is drawn of a message: its middle, its size, and on which side its name should stand. @typedef {{ label: string, said: string, width: number, height: number, x: number, y: number, leftwards: boolean }} Pill */
+/** @param {number} start @param {number} size */
+const middle = (start, size) => start + size / 2;
+
+/** What is drawn of a message: where, which way it goes, and on which side its name should stand. @typedef {{ label: string, said: string, box: import("./places.js").Box, way: import("./places.js").Place, leftwards: boolean }} Pill */
 /** @typedef {"left" | "right" | "above" | "below"} Side */
 
 /** How far a name is from its pill. */
@@ -74,15 +84,15 @@ const BESIDE = 3;
  * @param {import("./places.js").Taken} free
  * @returns {Side | undefined}
  */
-function sideOf({ label, width, height, x, y, leftwards }, letters, free) {
-  const [wide, high] = [lettersWide(label, letters), letters * 1.1];
-  const beside = width / 2 + BESIDE;
+function sideOf({ label, box: { x, y, width, height }, leftwards }, letters, free) {
+  const size = { width: lettersWide(label, letters), height: letters * 1.1 };
+  const [across, along] = [middle(y, height) - size.height / 2, middle(x, width) - size.width / 2];
   /** @type {Record<Side, import("./places.js").Box>} */
   const boxes = {
-    left: { x: x - beside - wide, y: y - high / 2, width: wide, height: high },
-    right: { x: x + beside, y: y - high / 2, width: wide, height: high },
-    above: { x: x - wide / 2, y: y - height / 2 - high - 1, width: wide, height: high },
-    below: { x: x - wide / 2, y: y + height / 2 + 1, width: wide, height: high },
+    left: { x: x - BESIDE - size.width, y: across, ...size },
+    right: { x: x + width + BESIDE, y: across, ...size },
+    above: { x: along, y: y - size.height - 1, ...size },
+    below: { x: along, y: y + height + 1, ...size },
   };
   /** @type {Side[]} */
   const sides = leftwards ? ["left", "right", "above", "below"] : ["right", "left", "above", "below"];
@@ -117,11 +127,11 @@ function offset({ x, y }, width, height) {
  * @param {Side | undefined} side where its name stands
  * @param {number} letters
  */
-function dress(group, { label, said, width, height }, side, letters) {
-  const [box, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
+function dress(group, { label, said, box: { width, height } }, side, letters) {
+  const [rect, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
   group.style.fill = `var(--${kindColour(label)})`;
   group.setAttribute("class", side ?? "");
-  for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) box.setAttribute(attribute, String(value));
+  for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) rect.setAttribute(attribute, String(value));
   text.textContent = said;
   kind.textContent = side ? label : "";
   const [beside, over] = [width / 2 + BESIDE, height / 2 + letters * 0.55 + 1];

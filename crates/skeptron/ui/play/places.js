@@ -5,6 +5,9 @@
 
 /** How far from its node the first badge is. */
 const GAP = 3;
+/** How far beside its way something is tried, and by how much farther each time. */
+const FARTHEST = 36;
+const FARTHER = 2;
 
 /** What is in the way. */
 export class Taken {
@@ -28,11 +31,30 @@ export class Taken {
     return true;
   }
 
+  /**
+   * Moves what would hide a node aside of its way, towards the middle of the picture, where it hides nothing.
+   * @param {Box} box
+   * @param {Place} way its direction
+   */
+  moveAside(box, way) {
+    const length = Math.hypot(way.x, way.y) || 1;
+    const inward = (box.x + box.width / 2) * way.y - (box.y + box.height / 2) * way.x < 0 ? 1 : -1;
+    for (let off = FARTHER; off <= FARTHEST; off += FARTHER) {
+      const moved = { ...box, x: box.x + (way.y / length) * off * inward, y: box.y - (way.x / length) * off * inward };
+      if (this.take([moved])) return Object.assign(box, moved);
+    }
+  }
+
+  /** @param {Box} box */
+  hidesNoNode(box) {
+    return this.discs.every((disc) => distance(disc, box) >= this.radius);
+  }
+
   /** @param {Box} box */
   #isFree(box) {
-    const { frame, radius } = this;
+    const { frame } = this;
     const isInside = box.x >= frame.x && box.y >= frame.y && box.x + box.width <= frame.x + frame.width && box.y + box.height <= frame.y + frame.height;
-    return isInside && this.discs.every((disc) => distance(disc, box) >= radius) && this.boxes.every((other) => !overlap(box, other));
+    return isInside && this.hidesNoNode(box) && this.boxes.every((other) => !overlap(box, other));
   }
 }
 
@@ -92,6 +114,6 @@ function distance({ x, y }, box) {
 }
 
 /** @param {Box} a @param {Box} b */
-function overlap(a, b) {
+export function overlap(a, b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }

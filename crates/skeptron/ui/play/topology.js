@@ -6,7 +6,7 @@ import { inWords as cutsInWords, isCut } from "./cuts.js";
 import { Flying } from "./flying.js";
 import { drawGrid, gridFor } from "./grids.js";
 import { layoutOf } from "./layout.js";
-import { stacked, Taken } from "./places.js";
+import { overlap, stacked, Taken } from "./places.js";
 import { stateWord } from "./hand.js";
 import { lettersWide, rims, tip, tokenMark, waitArrow } from "./shapes.js";
 import { dataOf, nodeName, rowOf } from "./values.js";
@@ -335,20 +335,20 @@ export class Topology {
 
   /** The room that nodes, badges and words leave. */
   #unwritten() {
-    const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signed()] });
+    const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signs().map(({ box }) => box)] });
     // From afar the names of nodes are larger than their discs.
-    free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
+    if (this.marks[0]?.name.isConnected) free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
     return free;
   }
 
-  /** Where it is written what nodes are. @returns {import("./places.js").Box[]} */
-  #signed() {
+  /** What is written below or above nodes, and where. @returns {{ sign: SVGElement, box: import("./places.js").Box }[]} */
+  #signs() {
     const off = this.#radius(this.marks.length) + 3;
     return this.marks.flatMap(({ sign }, row) => {
       if (!sign.isConnected || !sign.textContent) return [];
       const { x, y } = this.#at(row);
       const [width, height] = [lettersWide(sign.textContent, this.letters + 1), this.letters * 1.2];
-      return [{ x: x - width / 2, y: sign.hasAttribute("dy") && sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height }];
+      return [{ sign, box: { x: x - width / 2, y: sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height } }];
     });
   }
 
@@ -520,6 +520,8 @@ export class Topology {
     this.flight = { model, position, now };
     if (!this.layout) return;
     this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters, () => this.#unwritten());
+    // Half a word tells less than the look of its node.
+    for (const { sign, box } of this.#signs()) sign.setAttribute("visibility", this.flying.boxes.some((pill) => overlap(pill, box)) ? "hidden" : "visible");
   }
 }
 
