@@ -57,6 +57,20 @@ lab.test("a range of steps, and the whole run", async (open) => {
   await part(page, "play-error").getByText("are no steps of this run").waitFor();
 });
 
+lab.test("a run that fits a slide is as large as one, and its letters have 2 % of it", async (open) => {
+  for (const [scenario, steps] of [["ricart-agrawala-41-34", "1..12"], ["ring-election", "2..14"], ["token-ring", "1..12"], ["maekawa-13", "1..20"]]) {
+    const page = await openRun(open, `#/play?scenario=${scenario}&at=0`);
+    const svg = (await saved(page, { part: "steps", steps })).bytes.toString();
+    const [width, height] = /<svg[^>]* width="(\d+)" height="(\d+)"/.exec(svg)?.slice(1).map(Number) ?? [];
+    const smallest = Math.min(...[...svg.matchAll(/font-size="([\d.]+)"/g)].map(([, size]) => Number(size)));
+    const share = (smallest * Math.min(1600 / width, 900 / height)) / 900;
+    assert(share >= 0.0199, `${scenario}: ${(share * 100).toFixed(2)} % of ${width} × ${height}`);
+  }
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  const { texts } = await looked(page, (await saved(page, { part: "run" })).bytes.toString());
+  assert.deepEqual([texts.filter((text) => text === "REQUEST 41").length, texts.filter((text) => text === "REQUEST 34").length], [2, 2], texts.join());
+});
+
 lab.test("topology and states, at each step and at each note", async (open) => {
   const page = await openRun(open, "#/play?scenario=raymond-seven&at=0");
   const topology = await looked(page, (await saved(page, { subject: "topology" })).bytes.toString());
@@ -153,7 +167,7 @@ lab.test("a label stands where no other arrow crosses it, and a fence over the a
     ink.translate = (x) => { at = x; };
     const way = { x1: 0, y1: 100, x2: 400, y2: 100 };
     const upright = (/** @type {number} */ x) => ({ x1: x, y1: 0, x2: x, y2: 200 });
-    return [[way], [way, upright(115), upright(130)], [way, upright(120), upright(200), { ...upright(200), y1: 110 }]].map((others) => {
+    return [[way], [way, upright(115), upright(130)], [way, { ...upright(120), y1: 110 }]].map((others) => {
       labels.cells.fill(0);
       return labels.write(ink, "REPLY", way, [0.3, 0.5], "black", others) ? at : null;
     });

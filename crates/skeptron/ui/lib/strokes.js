@@ -5,11 +5,11 @@
 
 const HEAD = 8;
 const CELL = 8;
-/** How far above its line the middle of a label is, and how far it reaches from there. */
+/** How far above or below its line the middle of a label is, and how far it reaches from there. */
 const ABOVE = 7;
 const HALF = 4;
-/** An arrow that is longer than its label by so much has room for it. */
-const SPARE = 14;
+/** An arrow that is longer than its label by so much has room for it, and so far it stays off the ends where the arrow is long. */
+const SPARE = 7;
 
 /**
  * The head of an arrow, as a part of a path to be filled.
@@ -78,17 +78,18 @@ export function bar(ink, kind, { x1, x2, y }, room, colour) {
 /** A text along a line: its middle, its direction, and how wide it is. @typedef {{ x: number, y: number, ux: number, uy: number, width: number }} Box */
 
 /**
- * Where a text lies: above its line, at the left side of its way.
+ * Where a text lies beside its line.
  * @param {number} x of the place on the line
  * @param {number} y
  * @param {number} ux the line's direction
  * @param {number} uy
  * @param {number} width
+ * @param {number} above how far its middle is above the line
  * @returns {Box}
  */
-function boxAlong(x, y, ux, uy, width) {
-  const side = ux >= 0 ? 1 : -1;
-  return { x: x + uy * ABOVE * side, y: y - ux * ABOVE * side, ux, uy, width };
+function boxAlong(x, y, ux, uy, width, above) {
+  const side = ux >= 0 ? above : -above;
+  return { x: x + uy * side, y: y - ux * side, ux, uy, width };
 }
 
 /**
@@ -148,7 +149,7 @@ export class Labels {
    * @param {CanvasRenderingContext2D} ink
    * @param {string} text
    * @param {Way} way
-   * @param {readonly number[]} parts of the way, the best one first
+   * @param {readonly number[]} parts of the way, the best one first; the ends of the way are tried last
    * @param {string} colour
    * @param {readonly Way[]} others that should not cross it
    * @returns {boolean}
@@ -158,26 +159,28 @@ export class Labels {
     const width = this.#widthOf(ink, text);
     if (length < width + SPARE) return false;
     const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
-    const reach = (width + SPARE) / 2 / length;
+    const reach = Math.min(0.5, (width / 2 + SPARE) / length);
+    /** @type {{ box: Box, cells: number[], crossed: number } | null} */
     let best = null;
-    for (const part of parts) {
-      if (part < reach || part > 1 - reach) continue;
-      const box = boxAlong(x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ux, uy, width);
-      const cells = this.#roomFor(box);
-      if (!cells) continue;
-      const crossed = others.reduce((sum, other) => sum + Number(crosses(other, box)), 0);
-      if (best === null || crossed < best.crossed) best = { part, cells, crossed };
-      if (best.crossed === 0) break;
+    for (const off of [ABOVE, -ABOVE]) {
+      for (const part of [...parts, reach, 1 - reach]) {
+        if (part < reach || part > 1 - reach || best?.crossed === 0) continue;
+        const box = boxAlong(x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ux, uy, width, off);
+        const cells = this.#roomFor(box);
+        if (!cells) continue;
+        const crossed = others.reduce((sum, other) => sum + Number(crosses(other, box)), 0);
+        if (best === null || crossed < best.crossed) best = { box, cells, crossed };
+      }
     }
     if (best === null) return false;
     for (const cell of best.cells) this.cells[cell] = 1;
     const angle = Math.atan2(uy, ux);
     ink.save();
-    ink.translate(x1 + (x2 - x1) * best.part, y1 + (y2 - y1) * best.part);
+    ink.translate(best.box.x, best.box.y);
     ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
-    ink.strokeText(text, 0, -2);
+    ink.strokeText(text, 0, ABOVE - 2);
     ink.fillStyle = colour;
-    ink.fillText(text, 0, -2);
+    ink.fillText(text, 0, ABOVE - 2);
     ink.restore();
     return true;
   }

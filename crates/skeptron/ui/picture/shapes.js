@@ -167,9 +167,10 @@ const APART = 24;
 /**
  * Several pictures on one sheet, each below its title, in rows from left to right.
  * @param {{ title: string, picture: Picture }[]} pictures
+ * @param {string} caption of all of them
  * @returns {Picture}
  */
-export function sheetOf(pictures) {
+export function sheetOf(pictures, caption) {
   const columns = Math.ceil(Math.sqrt(pictures.length));
   const wide = Math.max(...pictures.map(({ picture }) => picture.width));
   const high = Math.max(...pictures.map(({ picture }) => picture.height)) + 26;
@@ -180,7 +181,9 @@ export function sheetOf(pictures) {
     return [text(title, x, y + 14, { size: 14, bold: true, fill: picture.ink }), ...picture.shapes.map((shape) => shifted(shape, x, y + 26))];
   });
   const { ground, ink } = pictures[0].picture;
-  return { width: APART + columns * (wide + APART), height: APART + rows * (high + APART), ground, ink, shapes };
+  const [width, height] = [APART + columns * (wide + APART), APART + rows * (high + APART)];
+  if (!caption) return { width, height, ground, ink, shapes };
+  return { width, height: height + 14, ground, ink, shapes: [...shapes, text(caption, width / 2, height + 2, { anchor: "middle", size: 14, fill: ink })] };
 }
 
 /**

@@ -140,7 +140,7 @@ class Pictures {
     try {
       const all = await this.#pictures(model);
       if (all.length === 0) throw new Error(say("there is no note among these steps; choose others"));
-      const made = this.each.value.endsWith("-sheet") ? [{ title: "", picture: sheetOf(all) }] : all;
+      const made = this.each.value.endsWith("-sheet") ? [{ title: "", picture: sheetOf(all, this.#caption()) }] : all;
       const name = `${model.header.algorithm}-${this.subject.value}`;
       await save(name, format.value, made);
     } finally {
@@ -149,12 +149,18 @@ class Pictures {
     }
   }
 
+  /** What is said once below a sheet, not below each of its pictures. */
+  #caption() {
+    return this.each.value.endsWith("-sheet") && this.subject.value === "topology" ? this.given.shown().caption : "";
+  }
+
   /**
    * @param {import("./model.js").RunModel} model
    * @returns {Promise<{ title: string, picture: Picture }[]>}
    */
   async #pictures(model) {
     const { given, part, each } = this;
+    const shared = this.#caption();
     const all = model.steps.length;
     const steps = part.value === "steps" ? stepsOf(this.steps.value, all) : Array.from({ length: all }, (_, k) => k + 1);
     const [from, to] = [steps[0] ?? 1, steps.at(-1) ?? 1];
@@ -169,7 +175,7 @@ class Pictures {
     const made = [];
     for (const position of positions) {
       if (position !== given.position()) await given.go(position);
-      made.push({ title: say("Step {step}", { step: model.stepsBefore(position) }), picture: draw(/** @type {Subject} */ (this.subject.value), time, given.shown(), !this.dark.checked) });
+      made.push({ title: say("Step {step}", { step: model.stepsBefore(position) }), picture: draw(/** @type {Subject} */ (this.subject.value), time, shared ? { ...given.shown(), caption: "" } : given.shown(), !this.dark.checked) });
     }
     return made;
   }

@@ -25,10 +25,16 @@ import { withRuns } from "./values.js";
  * @property {Map<string, import("../wire.js").VariableInfo>} variables
  */
 
-/** How wide a picture is that is not what is in sight: as a slide, if a unit of time has as many pixels as labels need. */
+/**
+ * How large a picture is that is not what is in sight: so wide that its letters have 2 % of a slide's height, if a unit of time has as
+ * many pixels as labels need; and rows so high that it fills the slide.
+ */
 const UNIT = 150;
-const LEAST_UNIT = 100;
-const SLIDE = 1180;
+const LEAST_UNIT = 80;
+const SLIDE = 870;
+const ASPECT = 16 / 9;
+const LOWEST_ROW = 30;
+const HIGHEST_ROW = 110;
 const NARROWEST = 640;
 const WIDEST = 6000;
 const MARGIN = 30;
@@ -105,7 +111,8 @@ function cameraOf(model, from, to) {
   camera.end = t1;
   camera.t0 = t0 - MARGIN / camera.scale;
   camera.width = Math.ceil(GUTTER + (t1 - t0) * camera.scale + 2 * MARGIN);
-  camera.height = AXIS + 8 + nodes * (nodes <= 4 ? 84 : nodes <= 8 ? 70 : nodes <= 16 ? 48 : 30);
+  const head = AXIS + 8;
+  camera.height = head + Math.round(nodes * Math.max(LOWEST_ROW, Math.min(HIGHEST_ROW, (camera.width / ASPECT - head) / nodes)));
   return camera;
 }
 

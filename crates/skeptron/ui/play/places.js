@@ -32,17 +32,18 @@ export class Taken {
   }
 
   /**
-   * Moves what would hide a node aside of its way, towards the middle of the picture, where it hides nothing.
+   * Moves what would hide a node aside of its way, towards the middle of the picture, where it hides nothing, or at least no node.
    * @param {Box} box
    * @param {Place} way its direction
    */
   moveAside(box, way) {
     const length = Math.hypot(way.x, way.y) || 1;
     const inward = (box.x + box.width / 2) * way.y - (box.y + box.height / 2) * way.x < 0 ? 1 : -1;
-    for (let off = FARTHER; off <= FARTHEST; off += FARTHER) {
-      const moved = { ...box, x: box.x + (way.y / length) * off * inward, y: box.y - (way.x / length) * off * inward };
-      if (this.take([moved])) return Object.assign(box, moved);
-    }
+    const tried = Array.from({ length: FARTHEST / FARTHER }, (_, k) => {
+      const off = (k + 1) * FARTHER * inward;
+      return { ...box, x: box.x + (way.y / length) * off, y: box.y - (way.x / length) * off };
+    });
+    Object.assign(box, tried.find((moved) => this.take([moved])) ?? tried.find((moved) => this.hidesNoNode(moved)));
   }
 
   /** @param {Box} box */
