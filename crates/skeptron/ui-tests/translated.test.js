@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { part, settled, shown, site } from "./harness.js";
 import { faults } from "./layout.js";
+import { openRun } from "./play.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -184,6 +185,23 @@ for (const { hash, view, tabs = [] } of SIGHTS) {
       if (tab) await part(page, `tab-${tab}`).click();
       await settled(page);
       assert.deepEqual(await unmarked(page, names), [], tab);
+    }
+  });
+}
+
+for (const lang of ["en", "de", "pt"]) {
+  lab.test(`on a beamer of 1024 × 768 no sentence is cut, and every node is named: ${lang}`, async (open) => {
+    for (const run of ["scenario=maekawa-13-naive&at=400", "scenario=logical-clocks&clocks=vector&at=12", "scenario=bully&at=20"]) {
+      const page = await openRun(open, `?lang=${lang}#/play?${run}`, { width: 1024, height: 768 });
+      const cut = await page.locator(".play-left").evaluate((panel) => [...panel.querySelectorAll("span, a, p, output, button, strong")].flatMap((element) => {
+        const [box, frame] = [element.getBoundingClientRect(), panel.getBoundingClientRect()];
+        const isCut = box.right > frame.right || box.bottom > frame.bottom || element.scrollHeight > element.clientHeight + 3 && getComputedStyle(element).overflow !== "visible";
+        return element.checkVisibility() && box.width > 0 && isCut && !element.closest(".unseen") ? [element.textContent] : [];
+      }));
+      assert.deepEqual(cut, [], run);
+      const rows = Number(await part(page, "play-nodes-panel").locator(".play-card").count());
+      const { height } = await part(page, "play-diagram").evaluate((canvas) => canvas.getBoundingClientRect());
+      assert(height >= 26 + rows * 12, `${rows} rows have ${height} pixels: ${run}`);
     }
   });
 }

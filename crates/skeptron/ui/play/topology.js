@@ -336,8 +336,9 @@ export class Topology {
   /** The room that nodes, badges and words leave. */
   #unwritten() {
     const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signs().map(({ box }) => box)] });
-    // From afar the names of nodes are larger than their discs.
-    if (this.marks[0]?.name.isConnected) free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
+    // Where nodes have no names, nothing is hidden; from afar their names are larger than their discs.
+    if (!this.marks[0]?.name.isConnected) free.discs = [];
+    else free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
     return free;
   }
 
@@ -521,7 +522,8 @@ export class Topology {
     if (!this.layout) return;
     this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters, () => this.#unwritten());
     // Half a word tells less than the look of its node.
-    for (const { sign, box } of this.#signs()) sign.setAttribute("visibility", this.flying.boxes.some((pill) => overlap(pill, box)) ? "hidden" : "visible");
+    for (const { sign } of this.marks) sign.removeAttribute("visibility");
+    for (const { sign, box } of this.#signs()) if (this.flying.boxes.some((pill) => overlap(pill, box))) sign.setAttribute("visibility", "hidden");
   }
 }
 
