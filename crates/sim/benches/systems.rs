@@ -1,21 +1,25 @@
 //! How fast the simulator is, beside a bare event queue that does the same pops and pushes.
 //!
 //! ```text
-//! cargo bench -p skeptron-sim --bench systems -- [--rounds K] [--json]
+//! cargo bench -p skeptron-sim --bench systems -- [--rounds K] [--only SYSTEM] [--instructions] [--json]
 //! ```
 //!
-//! All columns of a row are measured in turn, round after round, and the best round counts. So the ratios mean
-//! something on a busy machine, while the absolute figures vary.
+//! All columns of a row are measured in turn, round after round, in CPU time, and the best round counts. So the ratios
+//! mean something on a busy machine, while the absolute figures vary. Instructions, which valgrind counts, do not vary.
 
 use std::hint::black_box;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
+use nix::time::ClockId;
 use serde::Serialize;
 use skeptron_core::catalogue::{self, Info, Layout};
 use skeptron_core::topology::Tree;
 use skeptron_core::{NodeId, Setup};
-use skeptron_sim::{Distribution, Latency, Options, Queue, QueueKind, Scenario, Workload, run};
+
+use skeptron_sim::{
+    Distribution, Latency, Options, Queue, QueueKind, Report, Scenario, Workload, run,
+};
 
 /// One system to measure: saturated, with latency 1, unless it says otherwise.
 struct System {
@@ -49,79 +53,117 @@ const SYSTEMS: [System; 14] = [
     System { sequential: true, ..saturated("naimi-trehel", 1_000_000, 100_000) },
 ];
 
+/// What is done with a system, each in a column of its own.
+#[derive(Clone, Copy)]
+enum Work {
+    /// Simulates it, judging and measuring all but the order.
+    Simulate,
+    /// The same, watching the order against happened-before too.
+    WatchOrder,
+    /// The same, recording a trace.
+    Record,
+    /// A bare timing wheel that does the same pops and pushes.
+    Wheel,
+    /// A bare binary heap that does the same pops and pushes.
+    Heap,
+}
+
+const WORKS: [(Work, &str); 5] = [
+    (Work::Simulate, "simulator"),
+    (Work::WatchOrder, "with order"),
+    (Work::Record, "recording"),
+    (Work::Wheel, "wheel"),
+    (Work::Heap, "heap"),
+];
+
 /// One system, measured in several ways.
 #[derive(Serialize)]
 struct Row {
     system: String,
     events: u64,
-    /// Millions of events per second of the simulator, judging and measuring all but the order.
-    simulator: f64,
-    /// The same, watching the order against happened-before too.
-    watching_order: f64,
-    /// The same, recording a trace.
-    recording: f64,
-    /// A bare timing wheel that does the same pops and pushes.
-    bare_wheel: f64,
-    /// A bare binary heap that does the same pops and pushes.
-    bare_heap: f64,
-    /// The simulator over the bare wheel.
+    /// In the order of [`WORKS`]: millions of events per second, or instructions per event.
+    figures: [f64; WORKS.len()],
+    /// The speed of the simulator over that of the bare wheel, or its instructions over the wheel's.
     ratio: f64,
-    /// Millions of messages per second that the simulator delivers.
+    /// Messages among a hundred events.
     messages: f64,
 }
 
+/// What is asked for.
+struct Question {
+    rounds: u32,
+    only: Option<String>,
+    instructions: bool,
+    json: bool,
+    /// Do one thing with one system, if anything: valgrind counts.
+    once: Option<String>,
+}
+
 fn main() -> ExitCode {
-    let (rounds, json) = match parse(std::env::args().skip(1)) {
-        Ok(options) => options,
+    let question = match parse(std::env::args().skip(1)) {
+        Ok(question) => question,
         Err(error) => {
-            eprintln!("error: {error}; there are --rounds K and --json");
+            eprintln!(
+                "error: {error}; there are --rounds K, --only SYSTEM, --instructions and --json"
+            );
             return ExitCode::from(2);
         }
     };
-    let rows: Vec<Row> = SYSTEMS.iter().map(|system| measure(system, rounds)).collect();
-    if json {
+    let is_wanted = |s: &&System| question.only.as_ref().is_none_or(|only| s.name() == *only);
+    let systems = SYSTEMS.iter().filter(is_wanted).map(Prepared::new);
+    if let Some(once) = question.once {
+        let work = WORKS.iter().find(|(_, title)| *title == once);
+        systems.for_each(|system| work.into_iter().for_each(|(work, _)| system.perform(*work)));
+        return ExitCode::SUCCESS;
+    }
+    let rows: Vec<Row> = match question.instructions {
+        true => systems.map(|system| system.count()).collect(),
+        false => systems.map(|system| system.time(question.rounds)).collect(),
+    };
+    if question.json {
         println!("{}", serde_json::to_string_pretty(&rows).expect("plain data"));
     } else {
-        print(&rows);
+        print(&rows, question.instructions);
     }
     ExitCode::SUCCESS
 }
 
-/// How many rounds to measure, and whether to print JSON.
-fn parse(mut words: impl Iterator<Item = String>) -> Result<(u32, bool), String> {
-    let (mut rounds, mut json) = (5, false);
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Question, String> {
+    let mut question =
+        Question { rounds: 5, only: None, instructions: false, json: false, once: None };
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--json" => json = true,
+            "--json" => question.json = true,
+            "--instructions" => question.instructions = true,
+            "--only" => question.only = words.next(),
+            "--once" => question.once = words.next(),
             "--rounds" => {
                 let count = words.next().unwrap_or_default();
                 let count = count.parse().ok().filter(|&count| count > 0);
-                rounds = count.ok_or("--rounds takes a number from 1 up")?;
+                question.rounds = count.ok_or("--rounds takes a number from 1 up")?;
             }
             // Cargo adds it.
             "--bench" => {}
             _ => return Err(format!("unknown option {word}")),
         }
     }
-    Ok((rounds, json))
+    Ok(question)
 }
 
-fn print(rows: &[Row]) {
-    let titles = ["simulator", "with order", "recording", "wheel", "heap", "ratio", "messages"];
+fn print(rows: &[Row], instructions: bool) {
     let width = rows.iter().map(|row| row.system.len()).max().unwrap_or_default();
-    print!("{:width$}", "system");
-    titles.iter().for_each(|title| print!("  {title:>10}"));
-    println!();
+    let titles = WORKS.map(|(_, title)| title).into_iter().chain(["ratio", "messages"]);
+    println!("{:width$}{}", "system", titles.map(|t| format!("  {t:>10}")).collect::<String>());
     for row in rows {
-        print!("{:width$}", row.system);
-        let rates =
-            [row.simulator, row.watching_order, row.recording, row.bare_wheel, row.bare_heap];
-        rates.iter().for_each(|rate| print!("  {rate:>10.1}"));
-        println!("  {:>10.2}  {:>10.1}", row.ratio, row.messages);
+        let figures: String =
+            row.figures.iter().map(|figure| format!("  {figure:>10.1}")).collect();
+        println!("{:width$}{figures}  {:>10.2}  {:>9.0}%", row.system, row.ratio, row.messages);
     }
     println!(
-        "Millions per second on one core. Simulator: judges and measures all but the order against happened-before.\n\
-         Wheel and heap: a bare queue that pops and pushes the same events and does nothing else. Ratio: simulator / wheel."
+        "{}. Simulator: judges and measures all but the order against happened-before.\n\
+         Wheel and heap: a bare queue that pops and pushes the same events and does nothing else.\n\
+         Ratio: simulator / wheel. Messages: their share of the events.",
+        if instructions { "Instructions per event" } else { "Millions of events per CPU second" }
     );
 }
 
@@ -173,54 +215,111 @@ fn setup(info: &Info, nodes: usize) -> Setup {
     setup.expect("a layout of the same size")
 }
 
-fn measure(system: &System, rounds: u32) -> Row {
-    let info = catalogue::find(system.algorithm).expect("an algorithm of the catalogue");
-    let scenario = system.scenario(info);
-    let bare = Options { skip_order: true, ..Options::default() };
-    let order = Options::default();
-    let recording = Options { record: true, ..Options::default() };
-    let simulate = |scenario: &Scenario, options: &Options| {
-        run(info, scenario, options).expect("a valid scenario").report
-    };
-    let sample = simulate(&scenario, &bare);
-    // A recorded run of a million events takes much memory; a shorter one has the same rate.
-    let short = Scenario { entries: scenario.entries.div_ceil(20), ..scenario.clone() };
-    let short_events = simulate(&short, &bare).events;
-    let in_flight = (sample.events as f64 / sample.duration.max(1.0)).max(1.0) as u64;
-    // Drawn beforehand: the bare queue does nothing but pop and push.
-    let latency = Distribution::parse(system.latency).expect("a distribution of ours");
-    let delays = latency.values(scenario.seed, 1 << 16);
-    let mut best = [Duration::MAX; 5];
-    for _ in 0..rounds {
-        let times = [
-            time(|| simulate(&scenario, &bare)),
-            time(|| simulate(&scenario, &order)),
-            time(|| simulate(&short, &recording)),
-            time(|| turn_over(QueueKind::Wheel, sample.events, in_flight, &delays)),
-            time(|| turn_over(QueueKind::Heap, sample.events, in_flight, &delays)),
-        ];
-        best = std::array::from_fn(|i| best[i].min(times[i]));
+/// A system, ready to be measured.
+struct Prepared {
+    name: String,
+    info: &'static Info,
+    scenario: Scenario,
+    /// A recorded run of a million events takes much memory; a shorter one has the same rate.
+    short: Scenario,
+    /// The same for every way to do it.
+    report: Report,
+    short_events: u64,
+    /// Drawn beforehand: the bare queue does nothing but pop and push.
+    delays: Vec<u64>,
+}
+
+impl Prepared {
+    fn new(system: &System) -> Self {
+        let info = catalogue::find(system.algorithm).expect("an algorithm of the catalogue");
+        let scenario = system.scenario(info);
+        let short = Scenario { entries: scenario.entries.div_ceil(20), ..scenario.clone() };
+        let latency = Distribution::parse(system.latency).expect("a distribution of ours");
+        Prepared {
+            name: system.name(),
+            info,
+            report: simulate(info, &scenario, Work::Simulate),
+            short_events: simulate(info, &short, Work::Simulate).events,
+            delays: latency.values(scenario.seed, 1 << 16),
+            scenario,
+            short,
+        }
     }
-    let rate = |events: u64, time: Duration| events as f64 / time.as_secs_f64().max(1e-9) / 1e6;
-    let (simulator, bare_wheel) = (rate(sample.events, best[0]), rate(sample.events, best[3]));
-    let share = sample.messages.total as f64 / sample.events as f64;
-    Row {
-        system: system.name(),
-        events: sample.events,
-        simulator,
-        watching_order: rate(sample.events, best[1]),
-        recording: rate(short_events, best[2]),
-        bare_wheel,
-        bare_heap: rate(sample.events, best[4]),
-        ratio: simulator / bare_wheel,
-        messages: simulator * share,
+
+    fn perform(&self, work: Work) {
+        let Report { events, duration, .. } = self.report;
+        let in_flight = (events as f64 / duration.max(1.0)).max(1.0) as u64;
+        match work {
+            Work::Simulate | Work::WatchOrder => drop(simulate(self.info, &self.scenario, work)),
+            Work::Record => drop(simulate(self.info, &self.short, work)),
+            Work::Wheel => turn_over(QueueKind::Wheel, events, in_flight, &self.delays),
+            Work::Heap => turn_over(QueueKind::Heap, events, in_flight, &self.delays),
+        }
+    }
+
+    fn events(&self, work: Work) -> u64 {
+        if let Work::Record = work { self.short_events } else { self.report.events }
+    }
+
+    /// In millions of events per second.
+    fn time(&self, rounds: u32) -> Row {
+        let mut best = [Duration::MAX; WORKS.len()];
+        for _ in 0..rounds {
+            for (best, (work, _)) in best.iter_mut().zip(WORKS) {
+                let began = cpu_time();
+                self.perform(work);
+                *best = (cpu_time() - began).min(*best);
+            }
+        }
+        let rate =
+            |i: usize| self.events(WORKS[i].0) as f64 / best[i].as_secs_f64().max(1e-9) / 1e6;
+        self.row(std::array::from_fn(rate))
+    }
+
+    /// In instructions per event.
+    fn count(&self) -> Row {
+        let nothing = self.instructions("nothing");
+        self.row(WORKS.map(|(work, title)| {
+            (self.instructions(title) - nothing) as f64 / self.events(work) as f64
+        }))
+    }
+
+    /// How many a process takes that prepares this system and then does this, if it is something.
+    fn instructions(&self, work: &str) -> u64 {
+        let me = std::env::current_exe().expect("the path of this program");
+        let valgrind = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(me)
+            .args(["--only", &self.name, "--once", work])
+            .output()
+            .expect("valgrind is installed");
+        let said = String::from_utf8_lossy(&valgrind.stderr);
+        let collected = said.lines().find_map(|line| line.split_once("Collected : "));
+        collected.and_then(|(_, count)| count.trim().parse().ok()).expect("a count of valgrind")
+    }
+
+    fn row(&self, figures: [f64; WORKS.len()]) -> Row {
+        let Report { events, messages, .. } = &self.report;
+        Row {
+            system: self.name.clone(),
+            events: *events,
+            figures,
+            ratio: figures[Work::Simulate as usize] / figures[Work::Wheel as usize],
+            messages: 100.0 * messages.total as f64 / *events as f64,
+        }
     }
 }
 
-fn time<T>(work: impl FnOnce() -> T) -> Duration {
-    let start = Instant::now();
-    black_box(work());
-    start.elapsed()
+fn simulate(info: &'static Info, scenario: &Scenario, work: Work) -> Report {
+    let record = matches!(work, Work::Record);
+    let skip_order = matches!(work, Work::Simulate);
+    let options = Options { record, skip_order, ..Options::default() };
+    run(info, scenario, &options).expect("a valid scenario").report
+}
+
+/// What this process has used.
+fn cpu_time() -> Duration {
+    ClockId::CLOCK_PROCESS_CPUTIME_ID.now().expect("a clock of every system").into()
 }
 
 /// What a simulation does to its queue, and nothing else: events of the size of a message with its
