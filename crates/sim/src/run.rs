@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use skeptron_core::catalogue::Info;
 use skeptron_core::claims::Quantity;
-use skeptron_core::monitor::{
-    Exclusion, Fence, Knowledge, OrderMonitor, Progress, Stall, SurvivorFences,
-};
+use skeptron_core::monitor::{Exclusion, Fence, OrderMonitor, Progress, Stall, SurvivorFences};
 use skeptron_core::mutex::{self, Mutex, Visitor, foreign};
 use skeptron_core::{Entered, Lock, NodeId, Refused};
 
@@ -93,9 +91,13 @@ struct Run<'a> {
     options: &'a Options,
 }
 
-/// Words for the order monitor that watches many nodes. Recording goes with it, so that the leaner
-/// loops are compiled without a trace of recording.
-const WIDE: usize = 16;
+/// How closely a run is watched: how many words ride on a message for it. The leaner loops are compiled without a
+/// trace of the rest.
+const BARE: usize = 0;
+/// When it was sent, for the order.
+const ORDERED: usize = 1;
+/// The same and a word that means nothing: everything is recorded too.
+const RECORDED: usize = 2;
 
 impl Visitor for Run<'_> {
     type Output = Result<Outcome, ScenarioError>;
@@ -103,10 +105,11 @@ impl Visitor for Run<'_> {
     fn visit<P: Mutex>(self) -> Self::Output {
         let nodes = self.scenario.setup.nodes();
         match () {
-            () if self.options.record => self.with::<P, WIDE>(),
-            () if self.options.skip_order || nodes > 64 * WIDE => self.with::<P, 0>(),
-            () if nodes > 64 => self.with::<P, WIDE>(),
-            () => self.with::<P, 1>(),
+            () if self.options.record => self.with::<P, RECORDED>(),
+            () if self.options.skip_order || nodes > OrderMonitor::MOST_NODES => {
+                self.with::<P, BARE>()
+            }
+            () => self.with::<P, ORDERED>(),
         }
     }
 }
@@ -150,11 +153,11 @@ impl Happening for Act {
     }
 }
 
-/// What rides on a message: the fence, and what it tells of other requests.
+/// What rides on a message: the fence, and for the order when it was sent.
 #[derive(Clone)]
 struct Tag<const W: usize> {
     fence: u64,
-    known: Knowledge<W>,
+    sent: [u64; W],
 }
 
 /// What the driver knows of the present request of a node.
@@ -209,7 +212,7 @@ struct Sections<'a, const W: usize> {
     is_exclusive: bool,
     recovery: Recovering,
     progress: Progress,
-    order: OrderMonitor<W>,
+    order: OrderMonitor,
     fence_monitor: SurvivorFences,
     /// The most entries of others during one wait that the algorithm claims.
     most_bypasses: f64,
@@ -259,7 +262,7 @@ impl<'a, const W: usize> Sections<'a, W> {
             is_exclusive: info.admission(&scenario.setup).is_exclusive(),
             recovery: Recovering::new(info),
             progress: Progress::new(n),
-            order: OrderMonitor::new(n),
+            order: if W == BARE { OrderMonitor::default() } else { OrderMonitor::new(n) },
             fence_monitor: SurvivorFences::new(n, info.has_detector()),
             most_bypasses: claimed_bypasses(info, scenario).unwrap_or(f64::INFINITY),
             stall: None,
@@ -356,7 +359,7 @@ impl<'a, const W: usize> Sections<'a, W> {
         nodes.command(self, node, Lock::Request);
     }
 
-    /// Only the widest loop records, so the others carry no trace of it.
+    /// Only the closest loop records, so the others carry no trace of it.
     fn record(&mut self, node: NodeId, what: impl FnOnce() -> What) {
         if Self::RECORDS {
             self.env.record(node, what);
@@ -370,7 +373,7 @@ impl<const W: usize> World for Sections<'_, W> {
     type Happening = Act;
     type Outcome = Outcome;
 
-    const RECORDS: bool = W == WIDE;
+    const RECORDS: bool = W == RECORDED;
     const MIXING: Mixing = Mixing { shift: 3, faults: [5, 7, 6] };
 
     #[inline(always)]
@@ -455,8 +458,9 @@ impl<const W: usize> World for Sections<'_, W> {
     }
 
     #[inline(always)]
-    fn tag(&self, from: NodeId) -> Tag<W> {
-        Tag { fence: self.fences[from.index()].attach(), known: self.order.send(from) }
+    fn tag(&mut self, from: NodeId) -> Tag<W> {
+        let fence = self.fences[from.index()].attach();
+        Tag { fence, sent: std::array::from_fn(|_| self.order.send(from)) }
     }
 
     #[inline(always)]
@@ -465,13 +469,15 @@ impl<const W: usize> World for Sections<'_, W> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, _from: NodeId, to: NodeId, _kind: usize, tag: Tag<W>) {
+    fn arrive(&mut self, from: NodeId, to: NodeId, _kind: usize, tag: Tag<W>) {
         if self.progress.message() {
             self.stall = Some(Stall::Livelock(self.progress.who_waits()));
         }
         self.tally.handled(to);
         self.fences[to.index()].receive(tag.fence);
-        self.order.deliver(to, tag.known);
+        if let Some(&sent) = tag.sent.first() {
+            self.order.deliver(from, to, sent);
+        }
     }
 
     fn refuse(&mut self, node: NodeId, refused: Refused) {

@@ -12,5 +12,5 @@ pub use exclusion::{Admission, Exclusion};
 pub use fence::{Fence, FenceMonitor, SurvivorFences};
 pub use leadership::{Leadership, LeadershipViolation};
 pub use occupancy::{Occupancy, OccupancyViolation};
-pub use order::{Knowledge, OrderMonitor};
+pub use order::OrderMonitor;
 pub use progress::{Progress, Stall};

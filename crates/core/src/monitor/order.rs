@@ -2,55 +2,63 @@
 
 use crate::NodeId;
 
-/// What a node, or a message on its way, knows of requests that still wait: one bit per node, set if
-/// that node's present request happened before. Rides on every message.
-///
-/// `W` is the number of 64-bit words: enough for `64 · W` nodes, and with `W = 0` it is nothing at
-/// all, so a driver that does not watch the order pays nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Knowledge<const W: usize> {
-    bits: [u64; W],
-    /// How many requests had ended: bits of those that ended since are stale. Per word only so that
-    /// `W = 0` takes no space.
-    ended: [u64; W],
-}
-
-impl<const W: usize> Knowledge<W> {
-    const NOTHING: Self = Knowledge { bits: [0; W], ended: [0; W] };
-}
-
-/// How many ends of requests back it is remembered whose they were.
-const RECENT: usize = 8;
-
 /// Finds inversions: entries that overtook a request that happened before.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OrderMonitor<const W: usize> {
-    /// What each node knows now.
-    nodes: Vec<Knowledge<W>>,
-    /// What each node knew when it made its present request.
-    at_request: Vec<Knowledge<W>>,
-    /// Whose request waits.
-    waiting: [u64; W],
-    /// How many requests had ended with the last one of each node that did.
-    ended_with: Vec<u64>,
-    /// Whose requests ended last: the `e`-th end, counted from 0, at `e % RECENT`.
-    recent: [usize; RECENT],
-    /// How many requests have ended: served, or gone with their node.
-    ended: u64,
+///
+/// It keeps which waiting requests each node knows of, and since when. So all that a message carries is when it was
+/// sent: its receiver then knows what its sender knew at that time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OrderMonitor {
+    /// Each waiting request has a place, and a set of them has so many words of 64 places.
+    words: usize,
+    /// Which requests each node knows of. Of requests that are over it may have any, until their places are cleaned.
+    known: Vec<u64>,
+    /// Which ones each node knew of when it made its present request.
+    before: Vec<u64>,
+    /// What each node has heard, and when; of requests that are over, too.
+    heard: Vec<Vec<News>>,
+    /// When each node last sent a message.
+    sent: Vec<u64>,
+    /// Where the waiting request of each node is.
+    place_of: Vec<Option<u32>>,
+    /// Which places hold a request that waits.
+    waiting: Vec<u64>,
+    /// Which places are in no other set.
+    clean: Vec<u64>,
+    /// How often anybody has heard of a request.
+    now: u64,
 }
 
-impl<const W: usize> OrderMonitor<W> {
-    /// For a system of `n` nodes; watches nothing if `n` is too large for `W`.
+/// A node hears of requests for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct News {
+    at: u64,
+    /// Which ones: places in this word.
+    word: usize,
+    places: u64,
+}
+
+impl OrderMonitor {
+    /// For more it watches nothing: memory grows with the square of the number of nodes.
+    pub const MOST_NODES: usize = 1024;
+
+    /// For a system of `n` nodes; watches nothing if there are more than [`Self::MOST_NODES`].
     #[must_use]
     pub fn new(n: usize) -> Self {
-        let watched = if n <= 64 * W { n } else { 0 };
+        if n > Self::MOST_NODES {
+            return OrderMonitor::default();
+        }
+        // Some places more than requests can wait, so that many can be cleaned at once.
+        let words = (n + n / 8 + 16).div_ceil(64);
         OrderMonitor {
-            nodes: vec![Knowledge::NOTHING; watched],
-            at_request: vec![Knowledge::NOTHING; watched],
-            waiting: [0; W],
-            ended_with: vec![0; watched],
-            recent: [0; RECENT],
-            ended: 0,
+            words,
+            known: vec![0; n * words],
+            before: vec![0; n * words],
+            heard: vec![Vec::new(); n],
+            sent: vec![0; n],
+            place_of: vec![None; n],
+            waiting: vec![0; words],
+            clean: vec![u64::MAX; words],
+            now: 0,
         }
     }
 
@@ -59,47 +67,110 @@ impl<const W: usize> OrderMonitor<W> {
         if !self.is_watching() {
             return;
         }
-        let i = node.index();
-        self.at_request[i] = self.nodes[i];
-        self.nodes[i].bits[i / 64] |= 1 << (i % 64);
-        self.waiting[i / 64] |= 1 << (i % 64);
+        self.forget(node);
+        let place = self.clean_place();
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        let row = self.row(node);
+        self.before[row..][..self.words].copy_from_slice(&self.known[row..][..self.words]);
+        self.now += 1;
+        self.known[row + word] |= bit;
+        self.waiting[word] |= bit;
+        self.note(node, word, bit);
+        self.clean[word] &= !bit;
+        self.place_of[node.index()] = Some(place as u32);
     }
 
-    /// What a message that `node` sends now carries.
-    #[must_use]
-    pub fn send(&self, node: NodeId) -> Knowledge<W> {
-        match self.nodes.get(node.index()) {
-            Some(&known) => Knowledge { bits: known.bits, ended: [self.ended; W] },
-            None => Knowledge::NOTHING,
+    /// A place of which nobody remembers an earlier request.
+    fn clean_place(&mut self) -> usize {
+        let first = |clean: &[u64]| clean.iter().position(|&places| places != 0);
+        let word = first(&self.clean).unwrap_or_else(|| {
+            self.forget_what_is_over();
+            first(&self.clean).unwrap_or_default()
+        });
+        word * 64 + self.clean[word].trailing_zeros() as usize
+    }
+
+    fn forget_what_is_over(&mut self) {
+        for sets in [&mut self.known, &mut self.before] {
+            for set in sets.chunks_exact_mut(self.words) {
+                set.iter_mut().zip(&self.waiting).for_each(|(places, waiting)| *places &= waiting);
+            }
         }
+        self.clean = self.waiting.iter().map(|waiting| !waiting).collect();
     }
 
-    /// `node` receives a message that carries `known`.
-    pub fn deliver(&mut self, node: NodeId, known: Knowledge<W>) {
+    /// `from` sends a message now: what it carries.
+    pub fn send(&mut self, from: NodeId) -> u64 {
+        if let Some(sent) = self.sent.get_mut(from.index()) {
+            *sent = self.now;
+        }
+        self.now
+    }
+
+    /// `to` receives a message that `from` has `sent` then.
+    #[inline]
+    pub fn deliver(&mut self, from: NodeId, to: NodeId, sent: u64) {
         if !self.is_watching() {
             return;
         }
-        for word in 0..W {
-            let mut bits = known.bits[word] & self.waiting[word];
-            if known.ended[word] != self.ended {
-                bits = self.without_ended_since(word, bits, known.ended[word]);
-            }
-            self.nodes[node.index()].bits[word] |= bits;
+        let theirs = &self.known[self.row(from)..][..self.words];
+        let ours = &self.known[self.row(to)..][..self.words];
+        let mut sets = theirs.iter().zip(ours).zip(&self.waiting);
+        let first = sets.position(|((theirs, ours), waiting)| theirs & !ours & waiting != 0);
+        if let Some(first) = first {
+            self.hear(from, to, sent, first);
         }
     }
 
-    /// A bit that was set before a request of its node ended speaks of that one or an older one.
-    fn without_ended_since(&self, word: usize, bits: u64, ended: u64) -> u64 {
-        if self.ended - ended <= self.recent.len() as u64 {
-            // Nearly always: a message is not on its way for more than a few entries.
-            let place = |end: u64| self.recent[end as usize % self.recent.len()];
-            return (ended..self.ended).map(place).fold(bits, |bits, node| {
-                if node / 64 == word { bits & !(1 << (node % 64)) } else { bits }
-            });
+    /// Nothing is new before that word.
+    fn hear(&mut self, from: NodeId, to: NodeId, sent: u64, first: usize) {
+        self.now += 1;
+        let (theirs, ours) = (self.row(from), self.row(to));
+        for word in first..self.words {
+            let known = self.known[theirs + word] & !self.known[ours + word] & self.waiting[word];
+            if known == 0 {
+                continue;
+            }
+            let later = self.heard[from.index()].iter().rev().take_while(|news| news.at > sent);
+            let places = later
+                .filter(|news| news.word == word)
+                .fold(known, |places, news| places & !news.places);
+            if places != 0 {
+                self.known[ours + word] |= places;
+                self.note(to, word, places);
+            }
         }
-        let stale = |node: &usize| self.ended_with[*node] > ended;
-        let nodes = (word * 64..self.ended_with.len()).take(64);
-        nodes.filter(stale).fold(bits, |bits, node| bits & !(1 << (node % 64)))
+    }
+
+    #[inline(always)]
+    fn note(&mut self, node: NodeId, word: usize, places: u64) {
+        let heard = &mut self.heard[node.index()];
+        match heard.last_mut() {
+            // No message can tell them apart.
+            Some(last) if last.word == word && last.at > self.sent[node.index()] => {
+                last.places |= places;
+            }
+            _ => heard.push(News { at: self.now, word, places }),
+        }
+        if heard.len() == heard.capacity() {
+            self.forget_old_news(node);
+        }
+    }
+
+    /// Before there would be more: of each place only the last entry is of use, and only if somebody waits there.
+    #[cold]
+    fn forget_old_news(&mut self, node: NodeId) {
+        let mut left = self.waiting.clone();
+        let heard = &mut self.heard[node.index()];
+        heard.reverse();
+        heard.retain_mut(|news| {
+            news.places &= left[news.word];
+            left[news.word] &= !news.places;
+            news.places != 0
+        });
+        heard.reverse();
+        // Room for as many again, or the next one would look through them all.
+        heard.reserve(heard.len() + 16);
     }
 
     /// `node` enters. Returns how many waiting requests it overtook although they happened before.
@@ -108,34 +179,28 @@ impl<const W: usize> OrderMonitor<W> {
             return 0;
         }
         self.forget(node);
-        let known = self.at_request[node.index()].bits.iter();
-        let overtaken = known.zip(&self.waiting).map(|(known, waiting)| known & waiting);
-        overtaken.map(|bits| u64::from(bits.count_ones())).sum()
+        let before = &self.before[self.row(node)..][..self.words];
+        let overtaken = before.iter().zip(&self.waiting).map(|(before, waiting)| before & waiting);
+        overtaken.map(|places| u64::from(places.count_ones())).sum()
     }
 
     /// The request of `node` is no more: served, or gone with its node.
     pub fn forget(&mut self, node: NodeId) {
-        if !self.is_watching() {
-            return;
+        let place = self.place_of.get_mut(node.index()).and_then(Option::take);
+        if let Some(place) = place {
+            self.waiting[place as usize / 64] &= !(1 << (place % 64));
         }
-        let i = node.index();
-        let (word, bit) = (i / 64, 1u64 << (i % 64));
-        if self.waiting[word] & bit == 0 {
-            return;
-        }
-        self.waiting[word] &= !bit;
-        for known in self.nodes.iter_mut().chain(&mut self.at_request) {
-            known.bits[word] &= !bit;
-        }
-        self.recent[self.ended as usize % RECENT] = i;
-        self.ended += 1;
-        self.ended_with[i] = self.ended;
     }
 
     /// Whether the order is watched at all.
     #[must_use]
     pub fn is_watching(&self) -> bool {
-        !self.nodes.is_empty()
+        self.words > 0
+    }
+
+    /// Where the sets of `node` begin.
+    fn row(&self, node: NodeId) -> usize {
+        node.index() * self.words
     }
 }
 
@@ -172,17 +237,18 @@ mod tests {
         }
     }
 
-    /// Nodes in three words, so that bits of several are told apart.
-    const PLACES: [usize; 5] = [0, 1, 63, 64, 130];
+    /// Few nodes, whose places are soon used up and cleaned; and some of many, whose places fill three words.
+    const SYSTEMS: [(usize, [usize; 5]); 2] = [(5, [0, 1, 2, 3, 4]), (131, [0, 1, 63, 64, 130])];
 
     proptest! {
         /// Whatever is sent when and arrives in whichever order, twice or never, the monitor counts
         /// what the definition says; also where requests go with their nodes.
         #[test]
         fn counts_as_defined(
-            steps in prop::collection::vec((0u8..8, 0usize..5, any::<prop::sample::Index>()), 0..400)
+            (n, places) in prop::sample::select(&SYSTEMS[..]),
+            steps in prop::collection::vec((0u8..8, 0usize..5, any::<prop::sample::Index>()), 0..1000)
         ) {
-            let mut monitor = OrderMonitor::<3>::new(131);
+            let mut monitor = OrderMonitor::new(n);
             let mut model = Model {
                 nodes: vec![BTreeSet::new(); 5],
                 waiting: vec![None; 5],
@@ -190,7 +256,7 @@ mod tests {
             };
             let mut messages = Vec::new();
             for (step, i, chosen) in steps {
-                let node = NodeId::new(PLACES[i]);
+                let node = NodeId::new(places[i]);
                 match step {
                     0 | 1 if model.waiting[i].is_none() => {
                         monitor.request(node);
@@ -203,10 +269,10 @@ mod tests {
                         monitor.forget(node);
                         model.waiting[i] = None;
                     }
-                    4 | 5 => messages.push((monitor.send(node), model.nodes[i].clone())),
+                    4 | 5 => messages.push((node, monitor.send(node), model.nodes[i].clone())),
                     _ if !messages.is_empty() => {
-                        let (known, before) = chosen.get(&messages);
-                        monitor.deliver(node, *known);
+                        let (from, sent, before) = chosen.get(&messages);
+                        monitor.deliver(*from, node, *sent);
                         model.nodes[i].extend(before);
                     }
                     _ => {}
@@ -215,7 +281,7 @@ mod tests {
         }
     }
 
-    fn nodes() -> (OrderMonitor<1>, NodeId, NodeId, NodeId) {
+    fn nodes() -> (OrderMonitor, NodeId, NodeId, NodeId) {
         (OrderMonitor::new(3), NodeId::new(0), NodeId::new(1), NodeId::new(2))
     }
 
@@ -233,11 +299,23 @@ mod tests {
         let (mut monitor, a, b, c) = nodes();
         monitor.request(a);
         let message = monitor.send(a);
-        monitor.deliver(c, message);
+        monitor.deliver(a, c, message);
         let message = monitor.send(c);
-        monitor.deliver(b, message);
+        monitor.deliver(c, b, message);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 1);
+    }
+
+    #[test]
+    fn a_message_says_nothing_of_what_its_sender_heard_later() {
+        let (mut monitor, a, b, c) = nodes();
+        let message = monitor.send(a);
+        monitor.request(c);
+        let news = monitor.send(c);
+        monitor.deliver(c, a, news);
+        monitor.deliver(a, b, message);
+        monitor.request(b);
+        assert_eq!(monitor.enter(b), 0);
     }
 
     #[test]
@@ -247,16 +325,16 @@ mod tests {
         let old_news = monitor.send(a);
         monitor.enter(a);
         monitor.request(a);
-        monitor.deliver(b, old_news);
+        monitor.deliver(a, b, old_news);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 0);
         let news = monitor.send(a);
-        monitor.deliver(b, news);
+        monitor.deliver(a, b, news);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 1);
     }
 
-    /// The short memory of recent entries and the long one of each node agree.
+    /// However often places are cleaned meanwhile.
     #[test]
     fn old_news_stays_old_however_late_it_comes() {
         let (mut monitor, a, b, c) = nodes();
@@ -264,23 +342,47 @@ mod tests {
         let old_news = monitor.send(a);
         monitor.enter(a);
         monitor.request(a);
-        for _ in 0..2 * RECENT {
+        for _ in 0..200 {
             monitor.request(c);
             monitor.enter(c);
             let mut other = monitor.clone();
-            other.deliver(b, old_news);
+            other.deliver(a, b, old_news);
             other.request(b);
             assert_eq!(other.enter(b), 0);
         }
     }
 
+    /// However much it has heard and forgotten meanwhile.
+    #[test]
+    fn a_node_remembers_when_it_heard_of_who_still_waits() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(NodeId::new);
+        let mut monitor = OrderMonitor::new(4);
+        let before = monitor.send(b);
+        monitor.request(a);
+        let news = monitor.send(a);
+        monitor.deliver(a, b, news);
+        for _ in 0..1000 {
+            monitor.request(c);
+            let news = monitor.send(c);
+            monitor.deliver(c, b, news);
+            // To nobody: else it could take all news for one.
+            monitor.send(b);
+            monitor.enter(c);
+        }
+        for (sent, overtaken) in [(before, 0), (monitor.send(b), 1)] {
+            monitor.deliver(b, d, sent);
+            monitor.request(d);
+            assert_eq!(monitor.enter(d), overtaken);
+        }
+        assert!(monitor.heard[b.index()].len() < 100);
+    }
+
     #[test]
     fn too_many_nodes_are_not_watched() {
-        let mut monitor = OrderMonitor::<1>::new(65);
+        let mut monitor = OrderMonitor::new(OrderMonitor::MOST_NODES + 1);
         monitor.request(NodeId::new(64));
         assert_eq!(monitor.enter(NodeId::new(64)), 0);
         assert!(!monitor.is_watching());
-        assert!(!OrderMonitor::<0>::new(1).is_watching());
-        assert_eq!(size_of::<Knowledge<0>>(), 0);
+        assert!(OrderMonitor::new(OrderMonitor::MOST_NODES).is_watching());
     }
 }

@@ -248,7 +248,7 @@ impl World for Voters<'_> {
         self.quiet.by_kind[kind] += 1;
     }
 
-    fn tag(&self, _from: NodeId) {}
+    fn tag(&mut self, _from: NodeId) {}
 
     fn mixed((): &()) -> u64 {
         0

@@ -50,7 +50,7 @@ pub(crate) trait World: Sized {
     fn count_message(&mut self, from: NodeId, kind: usize, size: u64);
 
     /// What rides on a message of `from`.
-    fn tag(&self, from: NodeId) -> Self::Tag;
+    fn tag(&mut self, from: NodeId) -> Self::Tag;
 
     /// What the trace hash mixes in of it.
     fn mixed(tag: &Self::Tag) -> u64;

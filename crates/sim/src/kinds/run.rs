@@ -525,7 +525,7 @@ impl World for Occupants<'_> {
         }
     }
 
-    fn tag(&self, from: NodeId) -> Tag {
+    fn tag(&mut self, from: NodeId) -> Tag {
         Tag { fence: self.fences[from.index()].attach(), account: self.account }
     }
 
