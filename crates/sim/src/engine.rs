@@ -15,7 +15,7 @@ use crate::hand::{self, Passage};
 use crate::queue::{Queue, QueueKind};
 use crate::recorder::as_json;
 use crate::scenario::ScenarioError;
-use crate::trace::{Ticks, What};
+use crate::trace::{Content, Ticks, What};
 use crate::troubles::{self, Health, Trouble};
 pub(crate) use world::{Control, Happening, Mixing, Plan, World};
 
@@ -384,11 +384,20 @@ struct Posting<'a, P: Protocol, W: World> {
 // Always inlined up to the queue: that saves copying the message from call to call.
 impl<P: Driven<W::Family>, W: World> Posting<'_, P, W> {
     #[inline(always)]
-    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message, size: u64) {
+    fn post(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        message: P::Message,
+        size: u64,
+        recorded: Option<&Content>,
+    ) {
         self.world.count_message(from, message.kind(), size);
         let env = self.world.environment();
-        let id = match &mut env.recorder {
-            Some(recorder) if W::RECORDS => recorder.send(env.now, from, to, &message),
+        let id = match (&mut env.recorder, recorded) {
+            (Some(recorder), Some(content)) => {
+                recorder.send(env.now, from, to, message.label(), content.clone())
+            }
             _ => 0,
         };
         let passing = env.send(from, to, id);
@@ -401,6 +410,13 @@ impl<P: Driven<W::Family>, W: World> Posting<'_, P, W> {
             self.dispatch(Envelope { from, to, id, tag, message });
         }
         self.dispatch(Envelope { from, to, id, tag, message });
+    }
+
+    /// What is recorded of a message, if anything is.
+    #[inline(always)]
+    fn recorded(&mut self, message: &P::Message) -> Option<Content> {
+        let records = W::RECORDS && self.world.environment().recorder.is_some();
+        records.then(|| Content::of(message.clone()))
     }
 
     #[inline(always)]
@@ -420,15 +436,17 @@ impl<P: Driven<W::Family>, W: World> EffectSink<P> for Posting<'_, P, W> {
     fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
         self.world.count_sending();
         let size = size_of_message(&message);
-        self.post(from, to, message, size);
+        let recorded = self.recorded(&message);
+        self.post(from, to, message, size, recorded.as_ref());
     }
 
     #[inline(always)]
     fn broadcast(&mut self, from: NodeId, nodes: usize, message: P::Message) {
         self.world.count_sending();
         let size = size_of_message(&message);
+        let recorded = self.recorded(&message);
         for to in NodeId::all(nodes).filter(|&to| to != from) {
-            self.post(from, to, message.clone(), size);
+            self.post(from, to, message.clone(), size, recorded.as_ref());
         }
     }
 

@@ -1,9 +1,9 @@
 //! Keeps what happens in a run.
 
 use serde::Serialize;
-use skeptron_core::{Message, NodeId};
+use skeptron_core::NodeId;
 
-use crate::trace::{Header, Record, Ticks, Trace, What};
+use crate::trace::{Content, Header, Record, Ticks, Trace, What};
 
 /// Collects records. What the network does to a message is recorded after the step that sent it, so
 /// that all effects of a step stand together.
@@ -26,17 +26,17 @@ impl Recorder {
     }
 
     /// A message is sent; returns its number.
-    pub(crate) fn send<M: Message>(
+    pub(crate) fn send(
         &mut self,
         t: Ticks,
         from: NodeId,
         to: NodeId,
-        message: &M,
+        label: &'static str,
+        message: Content,
     ) -> u32 {
         self.ids += 1;
-        let content = as_json(message);
-        let (id, label) = (u64::from(self.ids), message.label().into());
-        self.now(t, from, What::Send { id, to, label, message: content });
+        let id = u64::from(self.ids);
+        self.now(t, from, What::Send { id, to, label: label.into(), message });
         self.ids
     }
 
@@ -54,7 +54,9 @@ impl Recorder {
 
     /// A step is over.
     pub(crate) fn end_of_step(&mut self) {
-        self.records.append(&mut self.later);
+        if !self.later.is_empty() {
+            self.records.append(&mut self.later);
+        }
     }
 
     /// All of it.

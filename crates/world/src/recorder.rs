@@ -7,7 +7,7 @@ use skeptron_core::mutex::{self, Mutex, Visitor};
 use skeptron_core::{Effect, Input, Lock, Message as _, NodeId, Outbox, Setup};
 use skeptron_member::Turn;
 use skeptron_member::plan::Plan;
-use skeptron_sim::trace::{Header, Record, Ticks, Trace, What};
+use skeptron_sim::trace::{Content, Header, Record, Ticks, Trace, What};
 
 use crate::clock::{MICROSECOND, Time};
 use crate::outcome::Violation;
@@ -211,7 +211,7 @@ impl<P: Mutex> Teller<P> {
 
     fn send(&mut self, t: Ticks, from: NodeId, to: NodeId, message: &P::Message) {
         self.ids += 1;
-        let content = serde_json::to_value(message).unwrap_or_default();
+        let content = Content::of(message.clone());
         let (id, label) = (self.ids, message.label().into());
         self.record(t, from, What::Send { id, to, label, message: content });
         let fence = self.fences[from.index()].attach();

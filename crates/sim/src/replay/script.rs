@@ -14,7 +14,7 @@ use super::states::System;
 use super::{Mismatch, Replayed};
 use crate::driver::{Driven, EffectSink, Nodes};
 use crate::recorder::as_json;
-use crate::trace::{Record, Ticks, What};
+use crate::trace::{Content, Record, Ticks, What};
 use crate::value::Value;
 
 /// Builds the nodes of any algorithm.
@@ -177,7 +177,7 @@ impl<P: Driven<J::Family>, J: Judge> EffectSink<P> for Notes<'_, P, J> {
 
     fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
         let label = message.label().into();
-        let what = What::Send { id: 0, to, label, message: as_json(&message) };
+        let what = What::Send { id: 0, to, label, message: Content::of(message.clone()) };
         self.ledger.expect(self.t, from, what);
         self.unnumbered.push_back(message);
     }

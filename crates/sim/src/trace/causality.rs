@@ -178,7 +178,7 @@ pub fn relation(trace: &Trace, a: &EventName, b: &EventName) -> Result<Relation,
         sent: events[sent].name.clone(),
         received: events[received].name.clone(),
         label: match &trace.records[events[sent].record].what {
-            What::Send { label, .. } => label.clone(),
+            What::Send { label, .. } => label.to_string(),
             _ => String::new(),
         },
     };

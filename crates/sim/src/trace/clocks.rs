@@ -90,7 +90,8 @@ impl Stamp<'_> {
 /// # use skeptron_core::{NodeId, Setup};
 /// # use skeptron_sim::trace::{Clocks, Record, What};
 /// let (a, b) = (NodeId::new(0), NodeId::new(1));
-/// let send = What::Send { id: 1, to: b, label: "HELLO".into(), message: 0.into() };
+/// let (id, label, message) = (1, "HELLO".into(), serde_json::json!(0).into());
+/// let send = What::Send { id, to: b, label, message };
 /// let mut clocks = Clocks::new(&Setup::new(2).unwrap());
 /// assert_eq!(clocks.take(&Record { t: 0, node: a, what: send }).unwrap().lamport, 1);
 /// let receipt = clocks.take(&Record { t: 1, node: b, what: What::Deliver { id: 1 } }).unwrap();

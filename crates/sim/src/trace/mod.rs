@@ -3,6 +3,7 @@
 mod causality;
 mod clocks;
 mod consistency;
+mod content;
 mod json_lines;
 mod mermaid;
 pub mod message;
@@ -16,6 +17,7 @@ mod tikz;
 mod timeline;
 mod wording;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -33,6 +35,7 @@ pub use causality::{Causality, Event, EventError, EventName, Hop, Relation, rela
 pub use clocks::{ClockKind, Clocks, Stamp};
 pub use consistency::Inconsistent;
 pub(crate) use consistency::{Flight, Flights};
+pub use content::Content;
 pub use json_lines::{Cause, ReadError};
 pub use wording::words;
 
@@ -206,9 +209,9 @@ pub enum What {
         /// To whom.
         to: NodeId,
         /// The name of its kind.
-        label: String,
+        label: Cow<'static, str>,
         /// What it says.
-        message: Value,
+        message: Content,
     },
     /// Effect: the node enters the section.
     Enter {

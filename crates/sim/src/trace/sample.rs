@@ -233,7 +233,7 @@ impl Play<'_> {
         let id = self.fly(t, (from, to, message.clone(), self.fences[from.index()].attach()));
         let label = message.label().into();
         let value = serde_json::to_value(&message).unwrap();
-        self.record(t, from, What::Send { id, to, label, message: value });
+        self.record(t, from, What::Send { id, to, label, message: value.into() });
         if self.scene.lose.contains(&id) {
             self.flying.remove(&id);
             self.queue.retain(|Reverse((_, _, _, act))| *act != Act::Arrive(id));

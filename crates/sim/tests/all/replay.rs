@@ -63,7 +63,7 @@ fn another_message_is_noticed() {
     let mut trace = Scene::new(2).play();
     let at = place(&trace, |r| matches!(&r.what, What::Send { label, .. } if label == "REPLY"));
     let What::Send { message, .. } = &mut trace.records[at].what else { unreachable!() };
-    *message = serde_json::json!({"Reply": {"t": 77}});
+    *message = serde_json::json!({"Reply": {"t": 77}}).into();
     let (line, text) = mismatch(&trace);
     assert_eq!(line, at + 2);
     insta::assert_snapshot!(text, @r#"

@@ -34,7 +34,7 @@ impl MessageLog {
         for record in &trace.records {
             match &record.what {
                 What::Send { id, to, label, message } => {
-                    let (from, to, label) = (record.node, *to, label.clone());
+                    let (from, to, label) = (record.node, *to, label.to_string());
                     let said = reader.read(message);
                     let content = said.as_ref().map(|said| state::content(&said.value, &label));
                     let content = shortened(content.unwrap_or_default());

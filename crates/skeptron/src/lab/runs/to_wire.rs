@@ -146,7 +146,7 @@ pub(super) fn record(record: &Record, messages: &MessageLog, by_hand: bool) -> R
         What::Send { id, to, label, .. } => {
             told.message = Some(*id);
             told.to = Some(number(*to));
-            told.label = Some(label.clone());
+            told.label = Some(label.to_string());
             if let Some(sent) = messages.find(*id) {
                 let said = |text: &String| (!text.is_empty()).then(|| text.clone());
                 (told.content, told.payload) = (said(&sent.content), said(&sent.payload));
