@@ -92,16 +92,19 @@ impl NodeSet {
 
     /// Removes `node`; false if it was not there.
     pub fn remove(&mut self, node: NodeId) -> bool {
-        if !self.contains(node) {
-            return false;
-        }
         let (word, bit) = place(node);
-        self.len -= 1;
-        match &mut self.bits {
-            Bits::Word(bits) => *bits &= !bit,
-            Bits::Words(words) => words[word] &= !bit,
-        }
-        true
+        let bits = match &mut self.bits {
+            Bits::Word(bits) if word == 0 => bits,
+            Bits::Word(_) => return false,
+            Bits::Words(words) => match words.get_mut(word) {
+                Some(bits) => bits,
+                None => return false,
+            },
+        };
+        let removed = *bits & bit != 0;
+        *bits &= !bit;
+        self.len -= u32::from(removed);
+        removed
     }
 
     /// Removes everyone.
