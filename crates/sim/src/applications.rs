@@ -52,7 +52,7 @@ pub(crate) struct Applications<'a> {
     section: PerNode,
     arrival: Chance,
     /// Requests that wait at their node because an earlier one of it is being served: when they were
-    /// made. Spec 1: a second `enter()` queues at the node and never reaches the algorithm.
+    /// made. Spec 1: a second `enter()` queues at the node and never reaches the algorithm. Empty until one must wait.
     backlog: Vec<VecDeque<Ticks>>,
     /// How many of a list have arrived.
     listed: usize,
@@ -73,7 +73,7 @@ impl<'a> Applications<'a> {
             think,
             section: PerNode::new(&scenario.section, Purpose::Section, scenario),
             arrival: Chance::new(scenario.seed, Purpose::Arrival),
-            backlog: vec![VecDeque::new(); scenario.setup.nodes()],
+            backlog: Vec::new(),
             listed: 0,
             stranded: false,
         }
@@ -198,24 +198,43 @@ impl<'a> Applications<'a> {
 
     /// The application of `node` wants in.
     pub(crate) fn queue(&mut self, node: NodeId, now: Ticks) {
-        self.backlog[node.index()].push_back(now);
+        self.backlog_of(node).push_back(now);
     }
 
     /// Puts back what [`Applications::next_request`] took.
     pub(crate) fn queue_first(&mut self, node: NodeId, asked_at: Ticks) {
-        self.backlog[node.index()].push_front(asked_at);
+        self.backlog_of(node).push_front(asked_at);
+    }
+
+    fn backlog_of(&mut self, node: NodeId) -> &mut VecDeque<Ticks> {
+        if self.backlog.is_empty() {
+            self.backlog.resize_with(self.scenario.setup.nodes(), VecDeque::new);
+        }
+        &mut self.backlog[node.index()]
+    }
+
+    /// Whether a request waits at `node`.
+    pub(crate) fn has_queued(&self, node: NodeId) -> bool {
+        self.backlog.get(node.index()).is_some_and(|backlog| !backlog.is_empty())
     }
 
     /// Takes the oldest request that waits at `node`: when it was made.
     pub(crate) fn next_request(&mut self, node: NodeId) -> Option<Ticks> {
-        self.backlog[node.index()].pop_front()
+        self.backlog.get_mut(node.index())?.pop_front()
     }
 
     /// What waits at `node` is no more; true if something did.
     pub(crate) fn forget(&mut self, node: NodeId) -> bool {
-        let waited = !self.backlog[node.index()].is_empty();
-        self.backlog[node.index()].clear();
+        let waited = self.has_queued(node);
+        if let Some(backlog) = self.backlog.get_mut(node.index()) {
+            backlog.clear();
+        }
         waited
+    }
+
+    /// Nothing waits anywhere any more.
+    pub(crate) fn forget_all(&mut self) {
+        self.backlog.clear();
     }
 }
 

@@ -215,7 +215,7 @@ struct Sections<'a, const W: usize> {
     order: OrderMonitor,
     fence_monitor: SurvivorFences,
     /// The most entries of others during one wait that the algorithm claims.
-    most_bypasses: f64,
+    most_bypasses: Option<f64>,
     stall: Option<Stall>,
     /// Who waited for ever when that was last said.
     stalled: Option<Vec<NodeId>>,
@@ -264,7 +264,7 @@ impl<'a, const W: usize> Sections<'a, W> {
             progress: Progress::new(n),
             order: if W == BARE { OrderMonitor::default() } else { OrderMonitor::new(n) },
             fence_monitor: SurvivorFences::new(n, info.has_detector()),
-            most_bypasses: claimed_bypasses(info, scenario).unwrap_or(f64::INFINITY),
+            most_bypasses: claimed_bypasses(info, scenario),
             stall: None,
             stalled: None,
             barren: 0,
@@ -340,15 +340,29 @@ impl<'a, const W: usize> Sections<'a, W> {
 
     /// The application of `node` wants in: at once, or after its earlier requests.
     fn want(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
-        self.applications.queue(node, self.env.now);
+        let now = self.env.now;
+        if self.is_idle_at(node) && !self.applications.has_queued(node) {
+            return self.request(nodes, node, now);
+        }
+        self.applications.queue(node, now);
         self.request_if_idle(nodes, node);
     }
 
+    /// Whether the application of `node` is up and neither waits nor is inside.
+    fn is_idle_at(&self, node: NodeId) -> bool {
+        !self.requests[node.index()].open && self.env.troubles.health(node) == Health::Up
+    }
+
     fn request_if_idle(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
-        if self.requests[node.index()].open || self.env.troubles.health(node) != Health::Up {
-            return;
+        if self.is_idle_at(node)
+            && let Some(at) = self.applications.next_request(node)
+        {
+            self.request(nodes, node, at);
         }
-        let Some(at) = self.applications.next_request(node) else { return };
+    }
+
+    /// What the application of `node` has wanted since `at` reaches the algorithm.
+    fn request(&mut self, nodes: &mut dyn Control<Self>, node: NodeId, at: Ticks) {
         let exits = self.exits;
         let made = self.env.now;
         self.requests[node.index()] = Request { open: true, at, made, exits, by_hand: false };
@@ -570,8 +584,8 @@ impl<const W: usize> World for Sections<'_, W> {
 
 /// The most entries of others during one wait that the algorithm claims.
 fn claimed_bypasses(info: &Info, scenario: &Scenario) -> Option<f64> {
-    let figures = scenario.setup.figures(&scenario.requesters);
-    info.claims.most(Quantity::Bypass).map(|most| most.value(&figures))
+    let most = info.claims.most(Quantity::Bypass)?;
+    Some(most.value(&scenario.setup.figures(&scenario.requesters)))
 }
 
 /// After how many events without an entry to look whether this goes anywhere.

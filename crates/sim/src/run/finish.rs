@@ -3,7 +3,7 @@
 use skeptron_core::NodeId;
 use skeptron_core::monitor::Stall;
 
-use super::{Outcome, Sections, claimed_bypasses, most_barren};
+use super::{Outcome, Sections, most_barren};
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
 use crate::scenario::ScenarioError;
 use crate::trace::Header;
@@ -61,7 +61,7 @@ impl<const W: usize> Sections<'_, W> {
                 overtakings: tally.overtakings,
                 longest_bypass: tally.longest_bypass,
                 longest_bypass_of: tally.longest_bypass_of,
-                bypass_claimed: claimed_bypasses(self.info, self.scenario),
+                bypass_claimed: self.most_bypasses,
             },
             load: Load { max_over_mean: tally.max_over_mean() },
             unended: tally.unended,
@@ -77,8 +77,8 @@ impl<const W: usize> Sections<'_, W> {
             events: self.env.events,
             trace_hash: self.env.hash.to_string(),
         };
-        let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
-        let trace = self.env.recorder.map(|recorder| recorder.into_trace(header));
+        let header = || Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
+        let trace = self.env.recorder.map(|recorder| recorder.into_trace(header()));
         let acted = self.env.played.into_places(records)?;
         Ok(Outcome { report, trace, cut_short: self.env.cut_short, acted })
     }

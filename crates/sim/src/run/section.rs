@@ -83,8 +83,10 @@ impl<const W: usize> Sections<'_, W> {
 
     /// More entries of others than the algorithm claims: somebody starves.
     pub(super) fn judge_bypass(&mut self, node: NodeId, bypass: u64) {
-        if bypass as f64 > self.most_bypasses && self.keeps_assumptions() {
-            let most = self.most_bypasses;
+        if let Some(most) = self.most_bypasses
+            && bypass as f64 > most
+            && self.keeps_assumptions()
+        {
             let detail =
                 format!("{bypass} others enter while {node} waits, claimed are at most {most}");
             self.env.violate(node, "starvation", detail);
@@ -140,6 +142,9 @@ impl<const W: usize> Sections<'_, W> {
 
     /// Waits that have not ended are no less real.
     pub(super) fn count_unended(&mut self) {
+        if self.progress.waiting() == 0 {
+            return;
+        }
         let wait = |node: NodeId| {
             let waited = self.env.now - self.requests[node.index()].at;
             (node, waited, self.progress.bypass(node))
@@ -156,9 +161,8 @@ impl<const W: usize> Sections<'_, W> {
         self.count_unended();
         self.ended_at = Some(self.env.now);
         self.recovery.limit(self.env.events, self.env.nodes);
-        self.finished = Some(self.tally.clone());
-        for node in NodeId::all(self.env.nodes) {
-            self.applications.forget(node);
-        }
+        let rest = Tally::new(self.env.nodes, self.kinds.len());
+        self.finished = Some(std::mem::replace(&mut self.tally, rest));
+        self.applications.forget_all();
     }
 }
