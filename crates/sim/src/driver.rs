@@ -71,6 +71,10 @@ impl<P: Protocol> Nodes<P> {
         if let Err(refused) = result {
             sink.refuse(node, refused);
         }
+        // Most steps want nothing done, and even an empty drain has its price.
+        if self.out.effects().is_empty() {
+            return result.is_ok();
+        }
         for effect in self.out.drain() {
             match effect {
                 Effect::Send { to, message } => sink.send(node, to, message),

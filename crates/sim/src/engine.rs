@@ -188,16 +188,24 @@ impl<P: Driven<W::Family>, W: World> Machine<'_, P, W> {
     /// Mixes an event into the trace hash and lets it happen.
     #[inline(always)]
     fn happen(&mut self, world: &mut W, event: EventOf<P, W>) {
-        let (code, node, detail) = match &event {
-            Event::Deliver(Envelope { from, to, tag, message, .. }) => {
-                let peers = (from.index() as u64) << 32 | message.kind() as u64;
-                (1, *to, peers ^ W::mixed(tag))
-            }
-            Event::Happen(what) => what.code(),
-            Event::Trouble(trouble) => trouble.code(&W::MIXING.faults),
+        let mut mix = |(code, node, detail)| {
+            world.environment().mix(W::MIXING, code, node, detail);
         };
-        world.environment().mix(W::MIXING, code, node, detail);
-        self.handle(world, event);
+        match event {
+            Event::Deliver(Envelope { from, to, id, tag, message }) => {
+                let peers = (from.index() as u64) << 32 | message.kind() as u64;
+                mix((1, to, peers ^ W::mixed(&tag)));
+                self.deliver(world, Envelope { from, to, id, tag, message });
+            }
+            Event::Happen(what) => {
+                mix(what.code());
+                world.happen(self, what);
+            }
+            Event::Trouble(trouble) => {
+                mix(trouble.code(&W::MIXING.faults));
+                troubles::happen(world, self, trouble);
+            }
+        }
     }
 
     #[inline(always)]
@@ -209,17 +217,21 @@ impl<P: Driven<W::Family>, W: World> Machine<'_, P, W> {
         }
     }
 
+    // Taken apart at once, so that its parts stay in registers.
     #[inline(always)]
-    fn deliver(&mut self, world: &mut W, envelope: EnvelopeOf<P, W>) {
-        let to = envelope.to;
+    fn deliver(
+        &mut self,
+        world: &mut W,
+        Envelope { from, to, id, tag, message }: EnvelopeOf<P, W>,
+    ) {
         match world.environment().troubles.health(to) {
             Health::Up => {}
             Health::Paused => {
+                let envelope = Envelope { from, to, id, tag, message };
                 return self.agenda.hold(self.nodes.len(), to, Event::Deliver(envelope));
             }
-            Health::Down => return world.environment().find_down(envelope.from, envelope.id),
+            Health::Down => return world.environment().find_down(from, id),
         }
-        let Envelope { from, id, tag, message, .. } = envelope;
         if W::RECORDS {
             world.environment().record(to, || What::Deliver { id: u64::from(id) });
         }

@@ -134,6 +134,14 @@ impl Environment {
     /// A message sets out.
     #[inline(always)]
     pub(crate) fn send(&mut self, from: NodeId, to: NodeId, id: u32) -> Passing {
+        if self.troubles.befall_messages() {
+            self.pass_through_troubles(from, to, id)
+        } else {
+            Passing::Once
+        }
+    }
+
+    fn pass_through_troubles(&mut self, from: NodeId, to: NodeId, id: u32) -> Passing {
         if let Some(cause) = self.troubles.loses(from, to) {
             self.lose(from, id, cause);
             return Passing::Lost;

@@ -172,7 +172,8 @@ pub struct Summary {
 /// they are many: with constant latencies a long run has few different ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
-    fresh: Vec<Ticks>,
+    /// As they came, each with how often in a row.
+    fresh: Vec<(Ticks, u64)>,
     sorted: Vec<(Ticks, u64)>,
 }
 
@@ -180,7 +181,10 @@ const FRESH_LIMIT: usize = 1 << 16;
 
 impl Samples {
     pub(crate) fn add(&mut self, value: Ticks) {
-        self.fresh.push(value);
+        match self.fresh.last_mut() {
+            Some((last, count)) if *last == value => *count += 1,
+            _ => self.fresh.push((value, 1)),
+        }
         if self.fresh.len() == FRESH_LIMIT {
             self.settle();
         }
@@ -189,14 +193,14 @@ impl Samples {
     /// The largest; 0 if there is none.
     pub(crate) fn max(&self) -> Ticks {
         let settled = self.sorted.last().map_or(0, |&(value, _)| value);
-        self.fresh.iter().copied().max().unwrap_or(0).max(settled)
+        self.fresh.iter().map(|&(value, _)| value).max().unwrap_or(0).max(settled)
     }
 
     fn settle(&mut self) {
         self.fresh.sort_unstable();
         let mut merged: Vec<(Ticks, u64)> = Vec::with_capacity(self.sorted.len());
         let mut old = self.sorted.drain(..).peekable();
-        let mut new = self.fresh.drain(..).map(|value| (value, 1)).peekable();
+        let mut new = self.fresh.drain(..).peekable();
         loop {
             let next = match (old.peek(), new.peek()) {
                 (Some(a), Some(b)) if a.0 <= b.0 => old.next(),

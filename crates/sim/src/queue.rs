@@ -148,7 +148,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 struct Wheel {
     now: Ticks,
-    slots: Vec<List>,
+    slots: Box<[List; SLOTS]>,
     /// Which slots are not empty, and which words of that are not zero.
     used: Box<[u64; WORDS]>,
     used_words: [u64; WORDS / 64],
@@ -171,6 +171,7 @@ struct List {
 impl List {
     const EMPTY: List = List { first: NONE, last: NONE };
 
+    #[inline(always)]
     fn push(&mut self, place: u32, next: &mut [u32]) {
         match self.first {
             NONE => self.first = place,
@@ -178,13 +179,21 @@ impl List {
         }
         self.last = place;
     }
+
+    /// Takes out the first place; there must be one. What stands after the last place means nothing.
+    #[inline(always)]
+    fn pop(&mut self, next: &[u32]) -> u32 {
+        let place = self.first;
+        self.first = if place == self.last { NONE } else { next[place as usize] };
+        place
+    }
 }
 
 impl Wheel {
     fn new() -> Self {
         Wheel {
             now: 0,
-            slots: vec![List::EMPTY; SLOTS],
+            slots: Box::new([List::EMPTY; SLOTS]),
             used: Box::new([0; WORDS]),
             used_words: [0; WORDS / 64],
             next: Vec::new(),
@@ -203,7 +212,7 @@ impl Wheel {
                 (self.next.len() - 1) as u32
             }
             place => {
-                self.free = std::mem::replace(&mut self.next[place as usize], NONE);
+                self.free = self.next[place as usize];
                 place
             }
         };
@@ -220,13 +229,10 @@ impl Wheel {
         let at = at as usize % SLOTS;
         let slot = &mut self.slots[at];
         if slot.first == NONE {
-            slot.first = place;
             self.used[at / 64] |= 1 << (at % 64);
             self.used_words[at / 4096] |= 1 << (at / 64 % 64);
-        } else {
-            self.next[slot.last as usize] = place;
         }
-        slot.last = place;
+        slot.push(place, &mut self.next);
         self.near += 1;
     }
 
@@ -261,10 +267,9 @@ impl Wheel {
     #[inline(always)]
     fn pop_near(&mut self, at: Ticks) -> u32 {
         let at = at as usize % SLOTS;
-        let place = self.slots[at].first;
-        let next = std::mem::replace(&mut self.next[place as usize], NONE);
-        self.slots[at].first = next;
-        if next == NONE {
+        let slot = &mut self.slots[at];
+        let place = slot.pop(&self.next);
+        if slot.first == NONE {
             self.used[at / 64] &= !(1 << (at % 64));
             if self.used[at / 64] == 0 {
                 self.used_words[at / 4096] &= !(1 << (at / 64 % 64));
@@ -292,8 +297,7 @@ impl Wheel {
         for (at, mut list) in std::mem::take(&mut self.far) {
             let mut rest = List::EMPTY;
             while list.first != NONE {
-                let place = list.first;
-                list.first = std::mem::replace(&mut self.next[place as usize], NONE);
+                let place = list.pop(&self.next);
                 if is_wanted(place) {
                     taken.push((at, place));
                 } else {
@@ -322,8 +326,7 @@ impl Wheel {
             }
             let mut list = entry.remove();
             while list.first != NONE {
-                let place = list.first;
-                list.first = std::mem::replace(&mut self.next[place as usize], NONE);
+                let place = list.pop(&self.next);
                 self.push_near(time, place);
             }
         }

@@ -1,5 +1,7 @@
 //! What goes wrong, and how the nodes and the network are because of it.
 
+use std::collections::BTreeMap;
+
 use skeptron_core::{NodeId, NodeSet};
 
 use crate::chance::{Chance, Purpose};
@@ -25,11 +27,11 @@ pub(crate) enum Turn {
     Resumes(NodeId),
 }
 
-/// A fault on the agenda.
-#[derive(Clone, Debug)]
+/// A fault on the agenda. It owns nothing, so that an event need not be dropped.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Trouble {
-    /// A planned one begins.
-    Begin(Box<PlannedFault>),
+    /// The planned one with this number begins.
+    Begin(usize),
     /// One of that node, or of the network, may end.
     End(Option<NodeId>),
     /// Time for the next one by chance.
@@ -50,8 +52,8 @@ impl Trouble {
 
 /// Plans what goes wrong.
 pub(crate) fn plan<W: World>(world: &mut W, nodes: &mut dyn Control<W>) {
-    for fault in world.environment().troubles.planned.clone() {
-        nodes.plan_trouble(fault.from, Trouble::Begin(Box::new(fault)));
+    for (number, fault) in world.environment().troubles.planned.iter().enumerate() {
+        nodes.plan_trouble(fault.from, Trouble::Begin(number));
     }
     for purpose in [Purpose::Crash, Purpose::Pause, Purpose::Partition] {
         plan_by_chance(world, nodes, purpose);
@@ -72,7 +74,11 @@ fn plan_by_chance<W: World>(world: &mut W, nodes: &mut dyn Control<W>, purpose: 
 pub(crate) fn happen<W: World>(world: &mut W, nodes: &mut dyn Control<W>, trouble: Trouble) {
     let now = world.environment().now;
     match trouble {
-        Trouble::Begin(planned) => begin(world, nodes, planned.fault, planned.until),
+        Trouble::Begin(number) => {
+            let PlannedFault { fault, until, .. } =
+                world.environment().troubles.planned[number].clone();
+            begin(world, nodes, fault, until);
+        }
         Trouble::End(whom) => {
             let turned = world.environment().troubles.end(whom, now);
             turn(world, nodes, turned);
@@ -135,8 +141,10 @@ pub(crate) struct Troubles {
     lives: Vec<u32>,
     /// Cuts of the network, and when each is mended.
     cuts: Vec<(Option<Ticks>, Cut)>,
-    /// When the present fault of each node ends.
-    until: Vec<Option<Ticks>>,
+    /// When the present fault of a node ends.
+    until: BTreeMap<NodeId, Ticks>,
+    /// Whether messages may be lost or delivered twice now: asked for every message.
+    befall_messages: bool,
     loss: (f64, Chance),
     duplication: (f64, Chance),
     random: [(Purpose, Option<RandomFault>, Chance); 3],
@@ -146,12 +154,13 @@ impl Troubles {
     pub(crate) fn new(faults: &Faults, nodes: usize, seed: u64) -> Self {
         let chance = |purpose| Chance::new(seed, purpose);
         let random = |purpose, fault| (purpose, fault, chance(purpose));
-        Troubles {
+        let mut troubles = Troubles {
             health: vec![Health::Up; nodes],
             lives: vec![0; nodes],
             planned: faults.planned.clone(),
             cuts: Vec::new(),
-            until: vec![None; nodes],
+            until: BTreeMap::new(),
+            befall_messages: false,
             loss: (faults.loss, chance(Purpose::Loss)),
             duplication: (faults.duplicate, chance(Purpose::Duplication)),
             random: [
@@ -159,7 +168,9 @@ impl Troubles {
                 random(Purpose::Pause, faults.pauses),
                 random(Purpose::Partition, faults.partitions),
             ],
-        }
+        };
+        troubles.look();
+        troubles
     }
 
     #[inline(always)]
@@ -181,8 +192,19 @@ impl Troubles {
         self.life(node) == life && !self.is_down(node)
     }
 
-    /// Whether a message is lost on its way, and to what.
+    /// Whether messages may be lost or delivered twice now.
     #[inline(always)]
+    pub(crate) fn befall_messages(&self) -> bool {
+        self.befall_messages
+    }
+
+    /// Looks anew whether they may.
+    fn look(&mut self) {
+        self.befall_messages =
+            self.loss.0 > 0.0 || self.duplication.0 > 0.0 || !self.cuts.is_empty();
+    }
+
+    /// Whether a message is lost on its way, and to what.
     pub(crate) fn loses(&mut self, from: NodeId, to: NodeId) -> Option<Loss> {
         let (probability, chance) = &mut self.loss;
         if *probability > 0.0 && chance.happens(*probability) {
@@ -193,7 +215,6 @@ impl Troubles {
     }
 
     /// Whether a message is delivered twice.
-    #[inline(always)]
     pub(crate) fn duplicates(&mut self) -> bool {
         let (probability, chance) = &mut self.duplication;
         *probability > 0.0 && chance.happens(*probability)
@@ -202,6 +223,7 @@ impl Troubles {
     /// From now on no message is lost or delivered twice by chance.
     pub(crate) fn spare_messages(&mut self) {
         (self.loss.0, self.duplication.0) = (0.0, 0.0);
+        self.look();
     }
 
     /// Whether some way is cut.
@@ -212,6 +234,7 @@ impl Troubles {
     /// Every way is open again.
     pub(crate) fn mend(&mut self) {
         self.cuts.clear();
+        self.look();
     }
 
     /// A fault begins. Also says whose [`Troubles::end`] may come at `until`.
@@ -225,6 +248,7 @@ impl Troubles {
             Fault::Pause(node) => (Some(node), self.pause(node, until)),
             Fault::Cut(cut) => {
                 self.cuts.push((until, cut));
+                self.look();
                 (None, None)
             }
         }
@@ -236,7 +260,7 @@ impl Troubles {
             return None;
         }
         self.health[i] = Health::Down;
-        self.until[i] = until;
+        self.lasts(node, until);
         self.lives[i] += 1;
         Some(Turn::Crashes(node))
     }
@@ -247,13 +271,24 @@ impl Troubles {
         match self.health[i] {
             Health::Up => {
                 self.health[i] = Health::Paused;
-                self.until[i] = until;
+                self.lasts(node, until);
                 return Some(Turn::Pauses(node));
             }
-            Health::Paused => self.until[i] = self.until[i].zip(until).map(|(a, b)| a.max(b)),
+            Health::Paused => {
+                let before = self.until.get(&node).copied();
+                self.lasts(node, before.zip(until).map(|(a, b)| a.max(b)));
+            }
             Health::Down => {}
         }
         None
+    }
+
+    /// What is the matter with `node` lasts until then, or for ever.
+    fn lasts(&mut self, node: NodeId, until: Option<Ticks>) {
+        match until {
+            Some(until) => self.until.insert(node, until),
+            None => self.until.remove(&node),
+        };
     }
 
     /// Ends what ends now, at that node or in the network: the end of a fault that another one has
@@ -261,15 +296,16 @@ impl Troubles {
     pub(crate) fn end(&mut self, whom: Option<NodeId>, now: Ticks) -> Option<Turn> {
         let Some(node) = whom else {
             self.cuts.retain(|(until, _)| *until != Some(now));
+            self.look();
             return None;
         };
-        if self.until[node.index()] == Some(now) { self.relieve(node) } else { None }
+        if self.until.get(&node) == Some(&now) { self.relieve(node) } else { None }
     }
 
     /// Ends whatever is the matter with `node`.
     pub(crate) fn relieve(&mut self, node: NodeId) -> Option<Turn> {
         let i = node.index();
-        self.until[i] = None;
+        self.until.remove(&node);
         match std::mem::replace(&mut self.health[i], Health::Up) {
             Health::Down => Some(Turn::Restarts(node)),
             Health::Paused => Some(Turn::Resumes(node)),
