@@ -195,8 +195,14 @@ pub(crate) struct Network {
     latency: Latency,
     constant: Option<Ticks>,
     chance: Chance,
+    /// Drawn ahead, the next one last.
+    drawn: Vec<Ticks>,
     fifo: Fifo,
 }
+
+/// So many latencies are drawn at once where all links have the same distribution: a processor computes several
+/// logarithms together in little more time than one.
+const AHEAD: usize = 64;
 
 /// When the last message of each link arrives, for those links that need to know.
 #[derive(Debug)]
@@ -231,7 +237,8 @@ impl Network {
             Order::Fifo => Fifo::Sparse(HashMap::default()),
         };
         let constant = if delayed { None } else { latency.as_constant() };
-        Network { latency, constant, chance: Chance::new(seed, Purpose::Latency), fifo }
+        let chance = Chance::new(seed, Purpose::Latency);
+        Network { latency, constant, chance, drawn: Vec::new(), fifo }
     }
 
     /// When a message sent now from `from` to `to` arrives.
@@ -244,8 +251,20 @@ impl Network {
     }
 
     fn arrival_by_chance(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Ticks {
-        let at = now + self.latency.between(from, to).sample(&mut self.chance);
+        let at = now + self.draw(from, to);
         self.in_turn(now, from, to, at)
+    }
+
+    fn draw(&mut self, from: NodeId, to: NodeId) -> Ticks {
+        let distribution = self.latency.between(from, to);
+        if self.latency.sites > 1 {
+            return distribution.sample(&mut self.chance);
+        }
+        if self.drawn.is_empty() {
+            self.drawn.extend((0..AHEAD).map(|_| distribution.sample(&mut self.chance)));
+            self.drawn.reverse();
+        }
+        self.drawn.pop().unwrap_or_default()
     }
 
     /// A message of that link arrives no earlier than `at`, so those after it do not either.
