@@ -8,7 +8,7 @@ use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::{Effect, Entered, Input, Lock, NodeId, Outbox, Protocol, Refused, Setup};
 
 /// The nodes of a system.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Nodes<P: Protocol> {
     nodes: Vec<P>,
     out: Outbox<P>,
@@ -93,7 +93,7 @@ pub(crate) trait Family {
     /// What an application asks of a node.
     type Command: Clone;
     /// What a node tells its application.
-    type Event;
+    type Event: Send;
     /// What else a judge sees of a node.
     type View;
 }

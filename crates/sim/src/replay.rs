@@ -12,7 +12,7 @@ use skeptron_core::{NodeId, election, mutex};
 
 pub use complete::{Completion, complete};
 pub use error::{Mismatch, ReplayError};
-pub use states::Visit;
+pub use states::{Snapshots, Visit};
 use states::{System, run_again};
 
 use crate::trace::{Header, Ticks, Trace, VERSION};

@@ -17,7 +17,7 @@ pub(super) struct Finding {
 }
 
 /// Judges the runs of a family.
-pub(super) trait Judge: 'static {
+pub(super) trait Judge: Clone + Send + 'static {
     type Family: Family;
 
     /// Whether its nodes set alarms.
@@ -63,6 +63,7 @@ pub(super) trait Judge: 'static {
 }
 
 /// Only those are inside together who may be, and where nobody may, fences rise.
+#[derive(Clone)]
 pub(super) struct SectionJudge {
     exclusion: Exclusion,
     progress: Progress,
@@ -164,6 +165,7 @@ impl Judge for SectionJudge {
 }
 
 /// One leader in one epoch, and one that was alive.
+#[derive(Clone)]
 pub(super) struct LeaderJudge {
     leadership: Leadership,
     leaders: Vec<Option<NodeId>>,

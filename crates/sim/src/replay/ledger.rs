@@ -65,6 +65,7 @@ impl State {
 }
 
 /// Something that a node does and that must be the next record.
+#[derive(Clone)]
 struct Due {
     record: Record,
     /// What a message carries: its sender's fence.
@@ -72,6 +73,7 @@ struct Due {
 }
 
 /// Compares records with what nodes do, and judges them.
+#[derive(Clone)]
 pub(super) struct Ledger<J> {
     states: Vec<State>,
     fences: Vec<Fence>,

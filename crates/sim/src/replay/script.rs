@@ -42,6 +42,7 @@ impl election::Visitor for Build {
 }
 
 /// The nodes and their messages; whatever does not depend on the algorithm is in the ledger.
+#[derive(Clone)]
 struct Script<P: Protocol, J> {
     name: &'static str,
     setup: Setup,
@@ -154,6 +155,10 @@ impl<P: Driven<J::Family>, J: Judge> System for Script<P, J> {
         let mut armed: Vec<&P::Timer> = self.armed[node.index()].iter().collect();
         armed.sort_by_key(|timer| format!("{timer:?}"));
         armed.into_iter().map(as_json).collect()
+    }
+
+    fn fork(&self) -> Box<dyn System> {
+        Box::new(self.clone())
     }
 
     fn end(self: Box<Self>) -> Replayed {

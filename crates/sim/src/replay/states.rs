@@ -1,5 +1,6 @@
 //! Runs a recorded run again step by step, for whoever wants to look at the nodes meanwhile.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
 use serde_json::Value as Json;
@@ -11,7 +12,7 @@ use crate::trace::{Record, Trace};
 use crate::value::Value;
 
 /// The nodes of a run that is run again, whatever they are for.
-pub(super) trait System {
+pub(super) trait System: Send {
     /// Starts the nodes.
     fn start(&mut self);
 
@@ -30,6 +31,9 @@ pub(super) trait System {
     /// The alarms that a node has set, by name.
     fn alarms(&self, node: NodeId) -> Vec<Json>;
 
+    /// The same nodes once more, as they are now.
+    fn fork(&self) -> Box<dyn System>;
+
     /// What it comes to.
     fn end(self: Box<Self>) -> Replayed;
 }
@@ -45,6 +49,17 @@ pub(super) fn run_again(
     visit: Option<Visit>,
 ) -> Result<Replayed, ReplayError> {
     system.start();
+    go_on(system, trace, 0, visit, &mut |_, _| ())
+}
+
+/// Goes on from the record `from` to the end or until `visit` has seen enough. `keep` sees the nodes before each record.
+fn go_on(
+    mut system: Box<dyn System>,
+    trace: &Trace,
+    from: usize,
+    visit: Option<Visit>,
+    keep: &mut dyn FnMut(usize, &dyn System),
+) -> Result<Replayed, ReplayError> {
     let mut watch = visit.map(|visit| Watch { visit, known: Vec::new() });
     let records = trace.records.len();
     let nodes = trace.header.setup.nodes();
@@ -52,7 +67,8 @@ pub(super) fn run_again(
         return Ok(Replayed { records, ..system.end() });
     }
     let at = |line, mismatch| ReplayError::Line { line, mismatch };
-    for (i, record) in trace.records.iter().enumerate() {
+    for (i, record) in trace.records.iter().enumerate().skip(from) {
+        keep(i, &*system);
         system.take(i + 2, record).map_err(|mismatch| at(i + 2, mismatch))?;
         if watch.as_mut().is_some_and(|watch| watch.look(&*system, i, record).is_break()) {
             return Ok(Replayed { records, ..system.end() });
@@ -61,6 +77,48 @@ pub(super) fn run_again(
     match system.due() {
         Some(next) => Err(at(records + 2, Mismatch::End { expected: expected(next) })),
         None => Ok(Replayed { records, ..system.end() }),
+    }
+}
+
+/// After so many records there is a snapshot of the nodes. One has all that is known of the messages before it: where
+/// there were more of them, they would take more memory than the run.
+const EVERY: usize = 4096;
+
+/// What nodes know anywhere in one run, for whoever wants to look at it here and there: the nodes are kept as they were
+/// now and then, as far as somebody has looked.
+#[derive(Default)]
+pub struct Snapshots {
+    /// Before the records 0, [`EVERY`], 2 · [`EVERY`] and so on.
+    taken: Vec<Box<dyn System>>,
+}
+
+impl Snapshots {
+    /// As [`super::states`], but it begins at some record no later than `from`. It must be the same trace each time.
+    ///
+    /// # Errors
+    /// As [`super::states`].
+    pub fn states(&mut self, trace: &Trace, from: usize, visit: Visit) -> Result<(), ReplayError> {
+        if self.taken.is_empty() {
+            let mut system = super::system(&trace.header)?;
+            system.start();
+            self.taken.push(system);
+        }
+        let last = (from / EVERY).min(self.taken.len() - 1);
+        let system = self.taken[last].fork();
+        let mut keep = |place: usize, system: &dyn System| {
+            if place == self.taken.len() * EVERY {
+                self.taken.push(system.fork());
+            }
+        };
+        let went = go_on(system, trace, last * EVERY, Some(visit), &mut keep);
+        super::check_program(&trace.header)?;
+        went.map(drop)
+    }
+}
+
+impl fmt::Debug for Snapshots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshots").field("taken", &self.taken.len()).finish()
     }
 }
 

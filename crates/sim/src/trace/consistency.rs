@@ -63,6 +63,7 @@ pub(crate) struct Flight<T> {
 }
 
 /// The messages of a run: on their way, or (`None`) gone.
+#[derive(Clone)]
 pub(crate) struct Flights<T> {
     nodes: usize,
     now: Ticks,

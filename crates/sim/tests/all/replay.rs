@@ -1,8 +1,10 @@
 //! What was recorded is played again: the nodes must do what the records say.
 
+use std::ops::ControlFlow;
+
 use skeptron_core::{NodeId, Setup, catalogue};
 use skeptron_sim::election;
-use skeptron_sim::replay::{ReplayError, complete, replay};
+use skeptron_sim::replay::{ReplayError, Snapshots, Visit, complete, replay, states};
 use skeptron_sim::trace::{Loss, Record, Ticks, Trace, VERSION, What};
 use skeptron_sim::value::Value;
 use skeptron_sim::{Fault, Options, PlannedFault, Scenario, run};
@@ -56,6 +58,38 @@ fn violations_are_found_again_whether_recorded_or_not() {
     assert_eq!(found[0].line, recorded - 1 + 2, "the entry right before");
     trace.records.retain(|r| !matches!(r.what, What::Violation { .. }));
     assert_eq!(replay(&trace).unwrap().violations[0], found[0]);
+}
+
+/// What the nodes know since a record, node by node, and all that changes from there on.
+type Seen = (Vec<Option<Value>>, Vec<(usize, NodeId, Option<Value>)>);
+
+#[test]
+fn states_are_the_same_from_anywhere() {
+    let info = catalogue::find("suzuki-kasami").unwrap();
+    let scenario = Scenario { entries: 2000, ..Scenario::new(Setup::new(4).unwrap()) };
+    let options = Options { record: true, ..Options::default() };
+    let trace = run(info, &scenario, &options).unwrap().trace.unwrap();
+    let seen = |from: usize, look: &mut dyn FnMut(Visit) -> Result<(), ReplayError>| -> Seen {
+        let (mut known, mut changes) = (vec![None; 4], Vec::new());
+        look(&mut |record, node, state| {
+            match record.filter(|&record| record >= from) {
+                Some(record) => changes.push((record, node, state.cloned())),
+                None => known[node.index()] = state.cloned(),
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        (known, changes)
+    };
+    let end = trace.records.len();
+    assert!(end > 3 * 4096, "several snapshots, but {end} records");
+    let mut snapshots = Snapshots::default();
+    // Forth, back, and to where a snapshot is and a step may be under way.
+    for from in [0, 5000, end, end - 1, 4096, 4095, 8192, 100] {
+        let expected = seen(from, &mut |visit| states(&trace, visit));
+        let found = seen(from, &mut |visit| snapshots.states(&trace, from, visit));
+        assert_eq!(found, expected, "from {from}");
+    }
 }
 
 #[test]

@@ -220,8 +220,8 @@ async fn states(
     Path(id): Path<String>,
     Sought(Which { chunk }): Sought<Which>,
 ) -> Result<Json<StateChunk>, Refusal> {
-    let trace = Arc::clone(&service.store.find(&id)?.played().trace);
-    Ok(Json(service.work(move |_| states::chunk(&trace, chunk)).await?))
+    let played = service.store.find(&id)?.played();
+    Ok(Json(service.work(move |_| played.states_in(chunk)).await?))
 }
 
 async fn clocks(

@@ -1,12 +1,12 @@
 //! Plays a run: simulates what the options describe, or replays what was recorded.
 
 use std::io::Cursor;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use skeptron_core::catalogue::{Algorithm, ElectionInfo, Info, find};
-use skeptron_sim::replay::replay;
+use skeptron_sim::replay::{Snapshots, replay};
 use skeptron_sim::trace::{Header, Record, Trace, What};
 use skeptron_sim::{Hand, Options, Scenario, election, run};
 
@@ -115,6 +115,7 @@ const MOST_ACTS: usize = 1000;
 #[derive(Debug)]
 pub(in crate::lab) struct Played {
     pub(in crate::lab) trace: Arc<Trace>,
+    snapshots: Mutex<Snapshots>,
     messages: MessageLog,
     bytes: usize,
     hand: Option<ByHand>,
@@ -212,7 +213,16 @@ impl Played {
     /// # Errors
     /// If the run is not what its nodes do.
     pub(in crate::lab) fn states(&self) -> Result<Vec<StateChunk>> {
-        states::chunks(&self.trace, 0..states::count(&self.trace))
+        let which = 0..states::count(&self.trace);
+        states::chunks(&self.trace, which, &mut lock(&self.snapshots))
+    }
+
+    /// What the nodes know in the chunk of that number.
+    ///
+    /// # Errors
+    /// If the run has fewer chunks, or is not what its nodes do.
+    pub(super) fn states_in(&self, chunk: usize) -> Result<StateChunk> {
+        states::chunk(&self.trace, chunk, &mut lock(&self.snapshots))
     }
 
     /// The clocks of the lectures, at all events.
@@ -318,6 +328,7 @@ impl Simulated {
             recorded,
             phases: Phases::of(&trace)?,
             trace: Arc::new(trace),
+            snapshots: Mutex::default(),
         })
     }
 }
@@ -366,6 +377,11 @@ fn elected(
     })
 }
 
+/// A look that failed has left no snapshot half done.
+fn lock(snapshots: &Mutex<Snapshots>) -> MutexGuard<'_, Snapshots> {
+    snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// About how many bytes a run takes: a message may carry a counter for each node.
 fn bytes(trace: &Trace) -> usize {
     fn parts(value: &Value) -> usize {
@@ -409,5 +425,6 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
         recorded: true,
         phases: Phases::of(trace)?,
         trace: Arc::clone(trace),
+        snapshots: Mutex::default(),
     })
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value as Json;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Variable as Named};
-use skeptron_sim::replay::states;
+use skeptron_sim::replay::Snapshots;
 use skeptron_sim::trace::Trace;
 use skeptron_sim::value::Value;
 
@@ -25,10 +25,10 @@ pub(super) fn count(trace: &Trace) -> usize {
 ///
 /// # Errors
 /// If the run has fewer chunks.
-pub(super) fn chunk(trace: &Trace, chunk: usize) -> Result<StateChunk> {
+pub(super) fn chunk(trace: &Trace, chunk: usize, snapshots: &mut Snapshots) -> Result<StateChunk> {
     let known = count(trace);
     ensure!(chunk < known, "there is no chunk {chunk} of states; the run has {known}, from 0 on");
-    let mut chunks = chunks(trace, chunk..chunk + 1)?;
+    let mut chunks = chunks(trace, chunk..chunk + 1, snapshots)?;
     chunks.pop().context("every chunk has a beginning")
 }
 
@@ -36,7 +36,11 @@ pub(super) fn chunk(trace: &Trace, chunk: usize) -> Result<StateChunk> {
 ///
 /// # Errors
 /// If the run is not what its nodes do.
-pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChunk>> {
+pub(super) fn chunks(
+    trace: &Trace,
+    which: Range<usize>,
+    snapshots: &mut Snapshots,
+) -> Result<Vec<StateChunk>> {
     let variables = variables(&trace.header.algorithm);
     let (from, to) = (which.start * CHUNK, which.end * CHUNK);
     let mut now: Vec<Option<Value>> = vec![None; trace.header.setup.nodes()];
@@ -62,7 +66,7 @@ pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChun
         now[node.index()] = state.cloned();
         ControlFlow::Continue(())
     };
-    states(trace, &mut visit)?;
+    snapshots.states(trace, from, &mut visit)?;
     begin(&mut chunks, &now, which.end - 1);
     Ok(chunks)
 }
