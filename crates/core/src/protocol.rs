@@ -103,6 +103,23 @@ pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Se
     fn counters(&mut self, _from: NodeId, _each: &mut dyn FnMut(Counter, &mut u64)) {}
 }
 
+/// The part of a [`Message`] that follows from the variants of its type and the names that the papers give them, in order.
+macro_rules! kinds {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        const KINDS: &'static [&'static str] = &[$($name),+];
+
+        fn kind(&self) -> usize {
+            enum Kind {
+                $($variant),+
+            }
+            match self {
+                $(Self::$variant { .. } => Kind::$variant as usize),+
+            }
+        }
+    };
+}
+pub(crate) use kinds;
+
 /// Everything that can happen to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(bound = "")]
@@ -294,6 +311,36 @@ impl<'de> Deserialize<'de> for NodeId {
             _ => Err(D::Error::custom(format!("{raw} is no node; nodes are counted from 1"))),
         }
     }
+}
+
+/// One step of one of these nodes, with what is promised of it: who refuses has changed nothing. Broadcasts come out as the
+/// messages that they stand for.
+#[cfg(test)]
+pub(crate) fn checked_step<P: Protocol>(
+    nodes: &mut [P],
+    node: usize,
+    input: Input<P>,
+) -> Result<Vec<Effect<P>>, Refused> {
+    let mut out = Outbox::new();
+    let before = nodes[node].clone();
+    let result = nodes[node].step(input, &mut out);
+    if result.is_err() {
+        assert_eq!(nodes[node], before, "refused means unchanged");
+        assert!(out.effects().is_empty(), "refused means nothing to do");
+    }
+    let mut effects = Vec::new();
+    for effect in out.drain() {
+        if let Effect::Broadcast { message } = effect {
+            let others = NodeId::all(nodes.len()).filter(|to| to.index() != node);
+            effects.extend(others.map(|to| Effect::Send { to, message: message.clone() }));
+        } else {
+            effects.push(effect);
+        }
+    }
+    let to_itself =
+        |effect: &Effect<P>| matches!(effect, Effect::Send { to, .. } if to.index() == node);
+    assert!(!effects.iter().any(to_itself), "a node's word to itself is a local step");
+    result.map(|()| effects)
 }
 
 #[cfg(test)]

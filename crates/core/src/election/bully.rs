@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
+    known_epoch,
 };
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::protocol::known_peer;
@@ -153,15 +154,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["ELECTION", "OK", "COORDINATOR"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Election(_) => 0,
-            Msg::Ok(_) => 1,
-            Msg::Coordinator(_) => 2,
-        }
-    }
+    kinds! { Election = "ELECTION", Ok = "OK", Coordinator = "COORDINATOR" }
 }
 
 /// What a node waits for.
@@ -509,22 +502,22 @@ mod tests {
     fn what_no_correct_peer_can_have_sent_is_refused() {
         let mut stage = stage(3);
         let epoch = Epoch::FIRST.next(NodeId::new(0));
-        for (from, to, message) in [
-            (2, 1, Msg::Election(epoch)),
-            (0, 1, Msg::Ok(epoch)),
-            (0, 1, Msg::Coordinator(epoch)),
-            (7, 1, Msg::Election(epoch)),
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-        }
+        stage.refuses(
+            1,
+            [
+                (2, Msg::Election(epoch)),
+                (0, Msg::Ok(epoch)),
+                (0, Msg::Coordinator(epoch)),
+                (7, Msg::Election(epoch)),
+            ],
+        );
     }
 
     #[test]
     fn it_survives_storms() {
-        storm::survives::<Bully>("bully", SQUALL, 10_000);
-        storm::survives::<Bully>("bully", GALE, 10_000);
-        storm::survives::<Bully>("bully", FOG, 10_000);
+        for weather in [SQUALL, GALE, FOG] {
+            storm::survives::<Bully>("bully", weather, 10_000);
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::circle::{Alarm, Circle, Turn, Way};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -170,14 +170,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["ELECTION", "ELECTED"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Election(_) => 0,
-            Msg::Elected(_) => 1,
-        }
-    }
+    kinds! { Election = "ELECTION", Elected = "ELECTED" }
 
     fn payload(&self) -> String {
         let (Msg::Election(epoch) | Msg::Elected(epoch)) = self;
@@ -192,27 +185,17 @@ impl Protocol for ChangRoberts {
     type Event = Elected;
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {}
-            Input::Command(notice) => {
-                // Nobody need wait for a dead candidate.
-                let interrupts = |node| node == self.epoch.by;
-                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
-                    self.begin_next(out);
-                }
-            }
-            Input::Deliver { from, message } => {
-                self.circle.known_peer(from)?;
+        // Nobody need wait for a dead candidate.
+        let interrupts = |node| node == self.epoch.by;
+        match self.circle.turn(input, self.participant, interrupts)? {
+            Turn::Rest => {}
+            Turn::Begin => self.begin_next(out),
+            Turn::Receive(_, message) => {
                 let (Msg::Election(epoch) | Msg::Elected(epoch)) = message;
                 self.circle.known_candidate(epoch, self.epoch)?;
                 match message {
                     Msg::Election(epoch) => self.on_election(epoch, out),
                     Msg::Elected(epoch) => self.on_elected(epoch, out),
-                }
-            }
-            Input::Expire(Alarm::Elected) => {
-                if self.participant {
-                    self.begin_next(out);
                 }
             }
         }
@@ -366,19 +349,14 @@ mod tests {
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<ChangRoberts> {
-        let setup = Setup::new(ring.nodes()).and_then(|setup| setup.with_ring(ring)).unwrap();
-        Stage::new("chang-roberts", &setup)
+        Stage::on_ring("chang-roberts", ring)
     }
 
     /// ELECTION messages, all messages, and the time until the last one knows.
     fn figures(ring: Ring, initiators: impl IntoIterator<Item = usize>) -> (usize, usize, usize) {
-        let n = ring.nodes();
         let mut stage = stage(ring);
-        initiators.into_iter().for_each(|node| stage.call(node));
-        // The leader gets word of itself one bound after the last of the others.
-        let time = stage.settle() as usize - 1;
-        assert!(stage.leaders().iter().all(|&leader| leader == Some(n - 1)));
-        let elections = stage.sent().iter().filter(|&&kind| kind == "ELECTION").count();
+        let time = stage.elect_highest(initiators);
+        let elections = stage.sent_of("ELECTION");
         (elections, stage.sent().len(), time)
     }
 
@@ -442,17 +420,17 @@ mod tests {
     #[test]
     fn what_no_correct_peer_can_have_sent_is_refused() {
         let epoch = |by| Epoch { round: u32::MAX, by: NodeId::new(by) };
-        for (from, message) in [
-            (7, Msg::Election(epoch(2))),
-            (1, Msg::Election(epoch(2))),
-            (0, Msg::Election(epoch(1))),
-            (0, Msg::Elected(epoch(1))),
-            (0, Msg::Election(epoch(1 << 30))),
-            (0, Msg::Elected(epoch(3))),
-        ] {
-            let refused = stage(Ring::ascending(3)).inject(from, 1, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
-        }
+        stage(Ring::ascending(3)).refuses(
+            1,
+            [
+                (7, Msg::Election(epoch(2))),
+                (1, Msg::Election(epoch(2))),
+                (0, Msg::Election(epoch(1))),
+                (0, Msg::Elected(epoch(1))),
+                (0, Msg::Election(epoch(1 << 30))),
+                (0, Msg::Elected(epoch(3))),
+            ],
+        );
         let mut stage = stage(Ring::ascending(3));
         stage.inject(0, 1, Msg::Election(epoch(0))).unwrap();
         (0..50).for_each(|_| stage.tick());
@@ -460,9 +438,9 @@ mod tests {
 
     #[test]
     fn it_survives_storms() {
-        storm::survives::<ChangRoberts>("chang-roberts", SQUALL, 10_000);
-        storm::survives::<ChangRoberts>("chang-roberts", GALE, 10_000);
-        storm::survives::<ChangRoberts>("chang-roberts", FOG, 10_000);
+        for weather in [SQUALL, GALE, FOG] {
+            storm::survives::<ChangRoberts>("chang-roberts", weather, 10_000);
+        }
     }
 
     #[test]

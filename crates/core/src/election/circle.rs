@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Epoch, NOT_DRAWN, Notice};
 use crate::protocol::known_peer;
 use crate::topology::Ring;
-use crate::{NodeId, NodeSet, Refused, Setup};
+use crate::{Input, NodeId, NodeSet, Protocol, Refused, Setup};
 
 /// One node's view of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,6 +23,16 @@ pub(crate) struct Circle {
 pub enum Alarm {
     /// An ELECTED.
     Elected,
+}
+
+/// What a node of an election on the ring does with an input.
+pub(crate) enum Turn<M> {
+    /// Nothing.
+    Rest,
+    /// Begin an election.
+    Begin,
+    /// Read what another node of the ring has sent.
+    Receive(NodeId, M),
 }
 
 /// The two ways round the ring.
@@ -92,23 +102,31 @@ impl Circle {
         self.neighbour(Way::Right) == Some(node)
     }
 
-    /// Takes in what a node is told from outside, and returns whether it must begin an election: its application
-    /// wants one and none is `under_way` here, a crash `interrupts` the one that is, or the next node is back.
-    pub(crate) fn calls_for_election(
+    /// What an input means to a node, by what all elections on the ring have in common. It must begin an election when its
+    /// application wants one and none is `under_way` here, when a crash `interrupts` the one that is or its alarm rings, and
+    /// when the next node is back.
+    pub(crate) fn turn<P: Protocol<Command = Notice>>(
         &mut self,
-        notice: Notice,
+        input: Input<P>,
         under_way: bool,
         interrupts: impl FnOnce(NodeId) -> bool,
-    ) -> Result<bool, Refused> {
-        match notice {
-            Notice::Call => Ok(!under_way),
-            Notice::Suspect(node) => {
+    ) -> Result<Turn<P::Message>, Refused> {
+        let begins = match input {
+            Input::Start => false,
+            Input::Command(Notice::Call) => !under_way,
+            Input::Command(Notice::Suspect(node)) => {
                 self.suspect(node);
-                Ok(under_way && interrupts(node))
+                under_way && interrupts(node)
             }
-            Notice::Trust(node) => Ok(self.trust(node)),
-            Notice::Drawn(_) => Err(NOT_DRAWN),
-        }
+            Input::Command(Notice::Trust(node)) => self.trust(node),
+            Input::Command(Notice::Drawn(_)) => return Err(NOT_DRAWN),
+            Input::Deliver { from, message } => {
+                known_peer(from, self.me, self.nodes())?;
+                return Ok(Turn::Receive(from, message));
+            }
+            Input::Expire(_) => under_way,
+        };
+        Ok(if begins { Turn::Begin } else { Turn::Rest })
     }
 
     pub(crate) fn suspects(&self, node: NodeId) -> bool {
@@ -117,11 +135,6 @@ impl Circle {
 
     pub(crate) fn has(&self, node: NodeId) -> bool {
         node.index() < self.nodes()
-    }
-
-    /// Refuses a message that cannot have come from another node.
-    pub(crate) fn known_peer(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.nodes())
     }
 
     /// Refuses an epoch of nobody in the ring, or one of this node's own after the `newest` it knows.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::circle::{Alarm, Circle, Turn, Way};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -172,14 +172,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["ID", "ELECTED"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Id { .. } => 0,
-            Msg::Elected(_) => 1,
-        }
-    }
+    kinds! { Id = "ID", Elected = "ELECTED" }
 
     fn payload(&self) -> String {
         let (Msg::Id { epoch, .. } | Msg::Elected(epoch)) = self;
@@ -194,26 +187,16 @@ impl Protocol for Franklin {
     type Event = Elected;
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {}
-            Input::Command(notice) => {
-                let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
-                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
-                    self.begin_next(out);
-                }
-            }
-            Input::Deliver { from, message } => {
-                self.circle.known_peer(from)?;
+        let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
+        match self.circle.turn(input, self.participant, interrupts)? {
+            Turn::Rest => {}
+            Turn::Begin => self.begin_next(out),
+            Turn::Receive(from, message) => {
                 let (Msg::Id { epoch, .. } | Msg::Elected(epoch)) = message;
                 self.circle.known_candidate(epoch, self.epoch)?;
                 match message {
                     Msg::Id { epoch, way } => self.on_id(from, epoch, way, out),
                     Msg::Elected(epoch) => self.on_elected(epoch, out),
-                }
-            }
-            Input::Expire(Alarm::Elected) => {
-                if self.participant {
-                    self.begin_next(out);
                 }
             }
         }
@@ -445,20 +428,15 @@ mod tests {
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<Franklin> {
-        let setup = Setup::new(ring.nodes()).and_then(|setup| setup.with_ring(ring)).unwrap();
-        Stage::new("franklin", &setup)
+        Stage::on_ring("franklin", ring)
     }
 
     /// ID messages, all messages, and the time until the last one knows.
     fn figures(ring: Ring, initiators: impl IntoIterator<Item = usize>) -> (usize, usize, usize) {
-        let n = ring.nodes();
         let mut stage = stage(ring);
-        initiators.into_iter().for_each(|node| stage.call(node));
-        // The leader gets word of itself one bound after the last of the others.
-        let time = stage.settle() as usize - 1;
-        assert!(stage.leaders().iter().all(|&leader| leader == Some(n - 1)));
+        let time = stage.elect_highest(initiators);
         assert!(stage.nodes.iter().all(|node| node.epoch.round == 1), "one round is enough");
-        let ids = stage.sent().iter().filter(|&&kind| kind == "ID").count();
+        let ids = stage.sent_of("ID");
         (ids, stage.sent().len(), time)
     }
 
@@ -521,17 +499,7 @@ mod tests {
 
     #[test]
     fn a_dead_candidate_is_replaced_and_takes_over_when_it_is_back() {
-        let mut stage = stage(Ring::ascending(4));
-        stage.call(3);
-        stage.tick();
-        stage.crash(3);
-        stage.suspect(3);
-        stage.settle();
-        assert_eq!(stage.leaders(), [Some(2), Some(2), Some(2), None]);
-        stage.restart(3);
-        stage.trust(3);
-        stage.settle();
-        assert_eq!(stage.leaders(), [Some(3); 4]);
+        stage(Ring::ascending(4)).replaces_a_dead_candidate();
     }
 
     #[test]
@@ -550,17 +518,17 @@ mod tests {
     fn what_no_correct_peer_can_have_sent_is_refused() {
         let epoch = |by| Epoch { round: u32::MAX, by: NodeId::new(by) };
         let id = |by| Msg::Id { epoch: epoch(by), way: Way::Right };
-        for (from, message) in [
-            (7, id(2)),
-            (1, id(2)),
-            (0, id(1)),
-            (0, Msg::Elected(epoch(1))),
-            (0, id(1 << 30)),
-            (0, Msg::Elected(epoch(3))),
-        ] {
-            let refused = stage(Ring::ascending(3)).inject(from, 1, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
-        }
+        stage(Ring::ascending(3)).refuses(
+            1,
+            [
+                (7, id(2)),
+                (1, id(2)),
+                (0, id(1)),
+                (0, Msg::Elected(epoch(1))),
+                (0, id(1 << 30)),
+                (0, Msg::Elected(epoch(3))),
+            ],
+        );
         let mut stage = stage(Ring::ascending(3));
         stage.inject(0, 1, id(0)).unwrap();
         (0..50).for_each(|_| stage.tick());
@@ -568,9 +536,9 @@ mod tests {
 
     #[test]
     fn it_survives_storms() {
-        storm::survives::<Franklin>("franklin", SQUALL, 10_000);
-        storm::survives::<Franklin>("franklin", GALE, 10_000);
-        storm::survives::<Franklin>("franklin", FOG, 10_000);
+        for weather in [SQUALL, GALE, FOG] {
+            storm::survives::<Franklin>("franklin", weather, 10_000);
+        }
     }
 
     /// The channels that it claims are any: in every storm messages overtake each other.

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::circle::{Alarm, Circle, Turn, Way};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -181,15 +181,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["PROBE", "REPLY", "ELECTED"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Probe { .. } => 0,
-            Msg::Reply { .. } => 1,
-            Msg::Elected(_) => 2,
-        }
-    }
+    kinds! { Probe = "PROBE", Reply = "REPLY", Elected = "ELECTED" }
 
     fn payload(&self) -> String {
         match self {
@@ -206,17 +198,12 @@ impl Protocol for HirschbergSinclair {
     type Event = Elected;
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {}
-            Input::Command(notice) => {
-                // Nobody need wait for a dead candidate.
-                let interrupts = |node| node == self.epoch.by;
-                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
-                    self.begin_next(out);
-                }
-            }
-            Input::Deliver { from, message } => {
-                self.circle.known_peer(from)?;
+        // Nobody need wait for a dead candidate.
+        let interrupts = |node| node == self.epoch.by;
+        match self.circle.turn(input, self.participant, interrupts)? {
+            Turn::Rest => {}
+            Turn::Begin => self.begin_next(out),
+            Turn::Receive(_, message) => {
                 self.check(&message)?;
                 match message {
                     Msg::Probe { epoch, way, phase, hops } => {
@@ -224,11 +211,6 @@ impl Protocol for HirschbergSinclair {
                     }
                     Msg::Reply { epoch, way, phase } => self.on_reply(epoch, way, phase, out),
                     Msg::Elected(epoch) => self.on_elected(epoch, out),
-                }
-            }
-            Input::Expire(Alarm::Elected) => {
-                if self.participant {
-                    self.begin_next(out);
                 }
             }
         }
@@ -451,18 +433,13 @@ mod tests {
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<HirschbergSinclair> {
-        let setup = Setup::new(ring.nodes()).and_then(|setup| setup.with_ring(ring)).unwrap();
-        Stage::new("hirschberg-sinclair", &setup)
+        Stage::on_ring("hirschberg-sinclair", ring)
     }
 
     /// All messages, and the time until the last one knows.
     fn figures(ring: Ring, initiators: impl IntoIterator<Item = usize>) -> (usize, usize) {
-        let n = ring.nodes();
         let mut stage = stage(ring);
-        initiators.into_iter().for_each(|node| stage.call(node));
-        // The leader gets word of itself one bound after the last of the others.
-        let time = stage.settle() as usize - 1;
-        assert!(stage.leaders().iter().all(|&leader| leader == Some(n - 1)));
+        let time = stage.elect_highest(initiators);
         (stage.sent().len(), time)
     }
 
@@ -503,17 +480,7 @@ mod tests {
 
     #[test]
     fn a_dead_candidate_is_replaced_and_takes_over_when_it_is_back() {
-        let mut stage = stage(Ring::ascending(4));
-        stage.call(3);
-        stage.tick();
-        stage.crash(3);
-        stage.suspect(3);
-        stage.settle();
-        assert_eq!(stage.leaders(), [Some(2), Some(2), Some(2), None]);
-        stage.restart(3);
-        stage.trust(3);
-        stage.settle();
-        assert_eq!(stage.leaders(), [Some(3); 4]);
+        stage(Ring::ascending(4)).replaces_a_dead_candidate();
     }
 
     #[test]
@@ -531,20 +498,20 @@ mod tests {
         let epoch = |by| Epoch { round: u32::MAX, by: NodeId::new(by) };
         let way = Way::Right;
         let probe = |by, phase, hops| Msg::Probe { epoch: epoch(by), way, phase, hops };
-        for (from, message) in [
-            (7, probe(2, 0, 1)),
-            (1, probe(2, 0, 1)),
-            (0, probe(1, 0, 1)),
-            (0, probe(3, 0, 1)),
-            (0, probe(2, 0, 0)),
-            (0, probe(2, 1, 3)),
-            (0, probe(2, 64, 1)),
-            (0, Msg::Reply { epoch: epoch(1), way, phase: 0 }),
-            (0, Msg::Elected(epoch(1 << 30))),
-        ] {
-            let refused = stage(Ring::ascending(3)).inject(from, 1, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
-        }
+        stage(Ring::ascending(3)).refuses(
+            1,
+            [
+                (7, probe(2, 0, 1)),
+                (1, probe(2, 0, 1)),
+                (0, probe(1, 0, 1)),
+                (0, probe(3, 0, 1)),
+                (0, probe(2, 0, 0)),
+                (0, probe(2, 1, 3)),
+                (0, probe(2, 64, 1)),
+                (0, Msg::Reply { epoch: epoch(1), way, phase: 0 }),
+                (0, Msg::Elected(epoch(1 << 30))),
+            ],
+        );
         let mut stage = stage(Ring::ascending(3));
         stage.inject(2, 1, probe(0, 63, 1 << 63)).unwrap();
         (0..100).for_each(|_| stage.tick());
@@ -552,9 +519,9 @@ mod tests {
 
     #[test]
     fn it_survives_storms() {
-        storm::survives::<HirschbergSinclair>("hirschberg-sinclair", SQUALL, 10_000);
-        storm::survives::<HirschbergSinclair>("hirschberg-sinclair", GALE, 10_000);
-        storm::survives::<HirschbergSinclair>("hirschberg-sinclair", FOG, 10_000);
+        for weather in [SQUALL, GALE, FOG] {
+            storm::survives::<HirschbergSinclair>("hirschberg-sinclair", weather, 10_000);
+        }
     }
 
     #[test]

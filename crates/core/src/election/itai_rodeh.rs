@@ -6,9 +6,10 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Way};
+use super::circle::{Circle, Turn, Way};
 use super::{
-    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
+    known_epoch,
 };
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
@@ -184,14 +185,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["ID", "ELECTED"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Id { .. } => 0,
-            Msg::Elected { .. } => 1,
-        }
-    }
+    kinds! { Id = "ID", Elected = "ELECTED" }
 
     fn payload(&self) -> String {
         match self {
@@ -218,22 +212,18 @@ impl Protocol for ItaiRodeh {
     type Event = Elected;
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {}
-            Input::Command(Notice::Drawn(drawn)) => {
-                if !self.drawing || !(1..=self.numbers()).contains(&drawn) {
-                    return Err(NOT_DRAWN);
-                }
-                self.on_drawn(drawn, out);
+        if let Input::Command(Notice::Drawn(drawn)) = input {
+            if !self.drawing || !(1..=self.numbers()).contains(&drawn) {
+                return Err(NOT_DRAWN);
             }
-            Input::Command(notice) => {
-                let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
-                if self.circle.calls_for_election(notice, self.participant, interrupts)? {
-                    self.begin_next(out);
-                }
-            }
-            Input::Deliver { from, message } => {
-                self.circle.known_peer(from)?;
+            self.on_drawn(drawn, out);
+            return Ok(());
+        }
+        let interrupts = |_| self.flaw != Flaw::IgnoresCrashes;
+        match self.circle.turn(input, self.participant, interrupts)? {
+            Turn::Rest => {}
+            Turn::Begin => self.begin_next(out),
+            Turn::Receive(_, message) => {
                 if self.drawing {
                     return Err(Refused::Unexpected("a random number is due first"));
                 }
@@ -243,11 +233,6 @@ impl Protocol for ItaiRodeh {
                         self.on_id(round, id, hops, marked, out);
                     }
                     Msg::Elected { round, hops } => self.on_elected(round, hops, out),
-                }
-            }
-            Input::Expire(Alarm::Silence) => {
-                if self.participant {
-                    self.begin_next(out);
                 }
             }
         }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::circle::{Alarm, Way};
 pub use self::claims::{Case, Claims, Initiators, RingOrder};
 use crate::catalogue::ElectionInfo;
+pub(crate) use crate::protocol::kinds;
 use crate::{NodeId, Protocol, Refused, Setup, SetupError};
 
 /// What a node is told from outside.

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
+use super::circle::{Circle, Turn, Way};
+use super::{
+    Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds, known_epoch,
+};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
@@ -151,14 +153,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["ELECTION", "COORDINATOR"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Election { .. } => 0,
-            Msg::Coordinator { .. } => 1,
-        }
-    }
+    kinds! { Election = "ELECTION", Coordinator = "COORDINATOR" }
 
     fn payload(&self) -> String {
         match self {
@@ -186,16 +181,10 @@ impl Protocol for Ring {
     type Event = Elected;
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {}
-            Input::Command(notice) => {
-                let interrupts = |_| false;
-                if self.circle.calls_for_election(notice, self.waiting, interrupts)? {
-                    self.begin(out);
-                }
-            }
-            Input::Deliver { from, message } => {
-                self.circle.known_peer(from)?;
+        match self.circle.turn(input, self.waiting, |_| false)? {
+            Turn::Rest => {}
+            Turn::Begin => self.begin(out),
+            Turn::Receive(_, message) => {
                 let (Msg::Election { epoch, .. } | Msg::Coordinator { epoch, .. }) = message;
                 known_epoch(epoch, self.circle.nodes())?;
                 match message {
@@ -203,11 +192,6 @@ impl Protocol for Ring {
                     Msg::Coordinator { epoch, leader, members } => {
                         self.on_coordinator(epoch, leader, members, out)?;
                     }
-                }
-            }
-            Input::Expire(Alarm::Coordinator) => {
-                if self.waiting {
-                    self.begin(out);
                 }
             }
         }
@@ -527,20 +511,20 @@ mod tests {
         let epoch = Epoch::FIRST.next(a);
         let election = |members| Msg::Election { epoch, members };
         let coordinator = |leader, members| Msg::Coordinator { epoch, leader, members };
-        for (from, message) in [
-            (7, election(vec![a])),
-            (1, election(vec![a])),
-            (0, election(vec![])),
-            (0, election(vec![a, stranger])),
-            (0, election(vec![a, a])),
-            (0, election(vec![a, b])),
-            (0, election(vec![a; 1000])),
-            (0, coordinator(b, vec![a, c])),
-            (0, coordinator(stranger, vec![a, stranger])),
-        ] {
-            let refused = stage("ring", 3).inject(from, 1, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
-        }
+        stage("ring", 3).refuses(
+            1,
+            [
+                (7, election(vec![a])),
+                (1, election(vec![a])),
+                (0, election(vec![])),
+                (0, election(vec![a, stranger])),
+                (0, election(vec![a, a])),
+                (0, election(vec![a, b])),
+                (0, election(vec![a; 1000])),
+                (0, coordinator(b, vec![a, c])),
+                (0, coordinator(stranger, vec![a, stranger])),
+            ],
+        );
     }
 
     /// There must always be a next epoch.
@@ -557,9 +541,9 @@ mod tests {
 
     #[test]
     fn it_survives_storms() {
-        storm::survives::<Ring>("ring", SQUALL, 10_000);
-        storm::survives::<Ring>("ring", GALE, 10_000);
-        storm::survives::<Ring>("ring", FOG, 10_000);
+        for weather in [SQUALL, GALE, FOG] {
+            storm::survives::<Ring>("ring", weather, 10_000);
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
+    Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
+    known_epoch,
 };
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
@@ -164,15 +165,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["EXPLORER", "ECHO", "LEADER"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Explorer { .. } => 0,
-            Msg::Echo(_) => 1,
-            Msg::Leader(_) => 2,
-        }
-    }
+    kinds! { Explorer = "EXPLORER", Echo = "ECHO", Leader = "LEADER" }
 
     fn payload(&self) -> String {
         let (Msg::Explorer { wave, .. } | Msg::Echo(wave) | Msg::Leader(wave)) = self;

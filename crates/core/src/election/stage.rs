@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 
 use super::{Elected, Election, Notice};
+use crate::protocol::checked_step;
 use crate::topology::Ring;
-use crate::{Effect, Input, Message as _, NodeId, Outbox, Refused, Setup};
+use crate::{Effect, Input, Message as _, NodeId, Refused, Setup};
 
 /// Nodes, the messages in flight between them, the armed alarms, and what happened so far. Nodes are
 /// numbered from 0.
@@ -45,23 +46,20 @@ impl<P: Election> Stage<P> {
         stage
     }
 
+    /// A system on this ring.
+    pub(crate) fn on_ring(name: &str, ring: Ring) -> Self {
+        let setup = Setup::new(ring.nodes()).and_then(|setup| setup.with_ring(ring)).unwrap();
+        Stage::new(name, &setup)
+    }
+
     fn step(&mut self, node: usize, input: Input<P>) -> Result<(), Refused> {
-        let mut out = Outbox::new();
-        let before = self.nodes[node].clone();
-        let result = self.nodes[node].step(input, &mut out);
-        if result.is_err() {
-            assert_eq!(self.nodes[node], before, "refused means unchanged");
-            assert!(out.effects().is_empty(), "refused means nothing to do");
-        }
-        assert!(self.nodes[node].epoch() >= before.epoch(), "epochs never fall");
-        for effect in out.drain() {
+        let before = self.nodes[node].epoch();
+        let effects = checked_step(&mut self.nodes, node, input)?;
+        assert!(self.nodes[node].epoch() >= before, "epochs never fall");
+        for effect in effects {
             match effect {
                 Effect::Send { to, message } => self.post(node, to.index(), message),
-                Effect::Broadcast { message } => {
-                    for to in (0..self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone());
-                    }
-                }
+                Effect::Broadcast { .. } => unreachable!("it comes as single messages"),
                 Effect::Emit(elected) => self.named[node] = Some(elected),
                 Effect::Arm { timer, after } => {
                     assert!(after > 0, "an alarm takes a while");
@@ -71,16 +69,15 @@ impl<P: Election> Stage<P> {
                 Effect::Disarm(timer) => self.armed[node].retain(|(armed, _)| *armed != timer),
             }
         }
-        if let Some(most) = self.nodes[node].draws().filter(|_| result.is_ok()) {
+        if let Some(most) = self.nodes[node].draws() {
             let drawn = self.chance[node].pop_front().expect("a number was laid ready");
             assert!((1..=most).contains(&drawn));
             return self.step(node, Input::Command(Notice::Drawn(drawn)));
         }
-        result
+        Ok(())
     }
 
     fn post(&mut self, from: usize, to: usize, message: P::Message) {
-        assert_ne!(from, to, "a node's word to itself is a local step");
         self.sent.push(message.label());
         if self.up[to] {
             let n = self.nodes.len();
@@ -192,6 +189,47 @@ impl<P: Election> Stage<P> {
             assert!(self.time - begin < 10_000, "it never comes to rest");
         }
         self.time - begin
+    }
+
+    /// These call, and the highest wins. Returns how many bounds it took until the last one knew; the leader gets word of
+    /// itself one bound after that.
+    pub(crate) fn elect_highest(&mut self, initiators: impl IntoIterator<Item = usize>) -> usize {
+        initiators.into_iter().for_each(|node| self.call(node));
+        let time = self.settle() as usize - 1;
+        let highest = self.nodes.len() - 1;
+        assert!(self.leaders().iter().all(|&leader| leader == Some(highest)));
+        time
+    }
+
+    /// The highest of four dies as a candidate, the next one wins, and it takes over when it is back.
+    pub(crate) fn replaces_a_dead_candidate(mut self) {
+        self.call(3);
+        self.tick();
+        self.crash(3);
+        self.suspect(3);
+        self.settle();
+        assert_eq!(self.leaders(), [Some(2), Some(2), Some(2), None]);
+        self.restart(3);
+        self.trust(3);
+        self.settle();
+        assert_eq!(self.leaders(), [Some(3); 4]);
+    }
+
+    /// `to` refuses each of these messages, each of which comes from the node before it.
+    pub(crate) fn refuses<const N: usize>(
+        &mut self,
+        to: usize,
+        messages: [(usize, P::Message); N],
+    ) {
+        for (from, message) in messages {
+            let refused = self.inject(from, to, message.clone());
+            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
+        }
+    }
+
+    /// How many messages of a kind were sent.
+    pub(crate) fn sent_of(&self, kind: &str) -> usize {
+        self.sent.iter().filter(|sent| **sent == kind).count()
     }
 
     /// Whom each node has named last, if it is up and has named anybody.

@@ -91,16 +91,14 @@ impl Candidate {
 
     /// The application wants in; one stamp for the whole request.
     pub(super) fn request(&mut self, clock: &mut LamportClock) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
+        self.phase.request()?;
         self.stamp = clock.tick();
         Ok(())
     }
 
     /// The application leaves.
     pub(super) fn release(&mut self) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
+        self.phase.release()?;
         self.locked.clear();
         Ok(())
     }

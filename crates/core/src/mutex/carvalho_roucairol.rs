@@ -2,15 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{Again, ConstantLatency, Everybody, First, OneAtATime, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -141,14 +140,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Reply => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Reply = "REPLY" }
 
     fn payload(&self) -> String {
         match self {
@@ -164,27 +156,40 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for CarvalhoRoucairol {
-    type Command = Lock;
+impl Rules for CarvalhoRoucairol {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
-                    Msg::Reply => self.on_reply(from, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// A request goes only to nodes whose permission is missing.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        self.stamp = self.clock.tick();
+        for node in self.missing.iter() {
+            out.send(node, Msg::Request { t: self.stamp });
         }
+        self.enter_if_permitted(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+            Msg::Reply => self.on_reply(from, out),
+        }
+    }
+
+    /// The deferred REPLYs leave at the own exit, and the permissions with them.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        for node in self.deferred.iter() {
+            self.missing.insert(node);
+            out.send(node, Msg::Reply);
+        }
+        self.deferred.clear();
+        Ok(())
     }
 
     /// A REPLY is noted; no answer of ours depends on it.
@@ -199,18 +204,6 @@ impl Protocol for CarvalhoRoucairol {
 }
 
 impl CarvalhoRoucairol {
-    /// A request goes only to nodes whose permission is missing.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        self.stamp = self.clock.tick();
-        for node in self.missing.iter() {
-            out.send(node, Msg::Request { t: self.stamp });
-        }
-        self.enter_if_permitted(out);
-        Ok(())
-    }
-
     /// A receiver answers REPLY unless it is inside, or wants in with a smaller (t,id).
     fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
         plausible(theirs.clock)?;
@@ -255,18 +248,6 @@ impl CarvalhoRoucairol {
             self.phase = Phase::Inside;
             out.emit(Entered);
         }
-    }
-
-    /// The deferred REPLYs leave at the own exit, and the permissions with them.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        for node in self.deferred.iter() {
-            self.missing.insert(node);
-            out.send(node, Msg::Reply);
-        }
-        self.deferred.clear();
-        Ok(())
     }
 }
 
@@ -443,16 +424,13 @@ mod tests {
         stage.deliver(1, 0);
         stage.deliver(0, 2);
         stage.deliver(2, 0);
-        for (from, to, message) in [
+        stage.refuses([
             (1, 0, Msg::Request { t: 1 }),        // asked already and is deferred
             (1, 0, Msg::Request { t: 9 }),        // the same
             (2, 0, Msg::Request { t: u64::MAX }), // no clock goes that far
             (2, 0, Msg::Reply),                   // answered already
             (0, 2, Msg::Reply),                   // was not asked
             (9, 0, Msg::Reply),                   // of nobody
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-        }
+        ]);
     }
 }

@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{ConstantLatency, Coordinator, Lone, NotCoordinator};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "central",
@@ -114,47 +112,19 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY", "RELEASE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request => 0,
-            Msg::Reply => 1,
-            Msg::Release => 2,
-        }
-    }
+    kinds! { Request = "REQUEST", Reply = "REPLY", Release = "RELEASE" }
 }
 
-impl Protocol for Central {
-    type Command = Lock;
+impl Rules for Central {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request => self.on_request(from, out),
-                    Msg::Reply => self.on_reply(from, out),
-                    Msg::Release => self.on_release(from, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
-        }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
-}
 
-impl Central {
     /// REQUEST → coordinator.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
+        self.phase.request()?;
         if self.coordinates() {
             self.admit(self.me, out);
         } else {
@@ -163,6 +133,27 @@ impl Central {
         Ok(())
     }
 
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request => self.on_request(from, out),
+            Msg::Reply => self.on_reply(from, out),
+            Msg::Release => self.on_release(from, out),
+        }
+    }
+
+    /// RELEASE → coordinator.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        if self.coordinates() {
+            self.grant_next(out);
+        } else {
+            out.send(self.coordinator, Msg::Release);
+        }
+        Ok(())
+    }
+}
+
+impl Central {
     /// A REQUEST that overtakes its sender's RELEASE must be queued, not dropped as a duplicate.
     fn on_request(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
         if !self.coordinates() {
@@ -209,18 +200,6 @@ impl Central {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// RELEASE → coordinator.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        if self.coordinates() {
-            self.grant_next(out);
-        } else {
-            out.send(self.coordinator, Msg::Release);
-        }
-        Ok(())
     }
 
     /// Only the holder can leave.
@@ -364,7 +343,7 @@ mod tests {
         stage.flush();
         stage.request(2);
         stage.flush();
-        for (from, to, message) in [
+        stage.refuses([
             (1, 2, Msg::Request), // to a client
             (2, 0, Msg::Request), // asked already
             (1, 2, Msg::Reply),   // of a client
@@ -373,10 +352,7 @@ mod tests {
             (2, 0, Msg::Release), // was not let in
             (1, 2, Msg::Release), // to a client
             (7, 0, Msg::Request), // of nobody
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-        }
+        ]);
     }
 
     /// The coordinator asks after P3, as it knows, and is let in before it.

@@ -286,12 +286,10 @@ impl Protocol for Composed {
         match input {
             Input::Start => {}
             Input::Command(Lock::Request) => {
-                self.phase.may_request()?;
-                self.phase = Phase::Waiting;
+                self.phase.request()?;
             }
             Input::Command(Lock::Release) => {
-                self.phase.may_release()?;
-                self.phase = Phase::Idle;
+                self.phase.release()?;
             }
             Input::Deliver { from, message: Msg::Intra(message) } => {
                 self.within(Level::Intra, Input::Deliver { from, message }, out)?;
@@ -488,16 +486,13 @@ mod tests {
     fn what_no_correct_node_sends_is_refused() {
         let mut stage = stage(&[2, 2]);
         let request = |node| naimi_trehel::Msg::Request { node: NodeId::new(node) };
-        for (from, to, message) in [
+        stage.refuses([
             (0, 1, Msg::Inter(request(0))),
             (0, 1, Msg::Intra(naimi_trehel::Msg::Token)),
             (2, 0, Msg::Inter(naimi_trehel::Msg::Token)),
             (9, 0, Msg::Inter(request(2))),
             (1, 0, Msg::Intra(request(9))),
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} to {to}: {message:?}");
-        }
+        ]);
     }
 
     #[test]

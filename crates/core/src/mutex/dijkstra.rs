@@ -18,14 +18,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{ConstantLatency, Everybody, Saturated};
 use crate::claims::Quantity::{Bypass, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "dijkstra",
@@ -135,13 +133,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["STATE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::State { .. } => 0,
-        }
-    }
+    kinds! { State = "STATE" }
 
     fn payload(&self) -> String {
         let Msg::State { s } = self;
@@ -149,37 +141,22 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for Dijkstra {
-    type Command = Lock;
+impl Rules for Dijkstra {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {
-                if let Some(s) = self.in_channel.take() {
-                    out.send(self.successor(), Msg::State { s });
-                }
-                Ok(())
-            }
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message: Msg::State { s: l } } => {
-                known_peer(from, self.me, self.n as usize)?;
-                self.on_state(from, l, out)
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    fn start(&mut self, out: &mut Outbox<Self>) {
+        if let Some(s) = self.in_channel.take() {
+            out.send(self.successor(), Msg::State { s });
         }
     }
-}
 
-impl Dijkstra {
     /// A node that wants in waits for the privilege; one alone hears itself.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
+        self.phase.request()?;
         if self.n == 1 {
             self.make_move(self.s);
             self.enter(out);
@@ -187,6 +164,21 @@ impl Dijkstra {
         Ok(())
     }
 
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        let Msg::State { s: l } = msg;
+        self.on_state(from, l, out)
+    }
+
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        if self.n > 1 {
+            self.tell(out);
+        }
+        Ok(())
+    }
+}
+
+impl Dijkstra {
     fn on_state(&mut self, from: NodeId, l: u32, out: &mut Outbox<Self>) -> Result<(), Refused> {
         if (from.index() + 1) % self.n as usize != self.me.index() {
             return Err(Refused::Unexpected("a STATE that is not of the predecessor"));
@@ -229,15 +221,6 @@ impl Dijkstra {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        if self.n > 1 {
-            self.tell(out);
-        }
-        Ok(())
     }
 
     fn tell(&self, out: &mut Outbox<Self>) {

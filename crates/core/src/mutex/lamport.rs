@@ -3,15 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Everybody, Lone, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -191,15 +190,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "ACK", "RELEASE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Ack { .. } => 1,
-            Msg::Release { .. } => 2,
-        }
-    }
+    kinds! { Request = "REQUEST", Ack = "ACK", Release = "RELEASE" }
 
     fn payload(&self) -> String {
         let (Msg::Request { t } | Msg::Ack { t } | Msg::Release { t }) = self;
@@ -212,28 +203,48 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for Lamport {
-    type Command = Lock;
+impl Rules for Lamport {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
-                    Msg::Ack { t } => self.on_ack(Timestamp::new(t, from), out),
-                    Msg::Release { t } => self.on_release(Timestamp::new(t, from), out),
-                }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// REQUEST(t,i) to all; a request is stamped once and that stamp is used everywhere.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        if self.flaw == Flaw::StampPerSend {
+            self.stamp_each(out);
+        } else {
+            self.stamp = self.clock.tick();
+            // Sending counts too, so an ACK that knows of nothing else brings no news of the time.
+            self.clock.tick();
+            if self.n > 1 {
+                out.broadcast(Msg::Request { t: self.stamp });
             }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
         }
+        self.queue.insert(self.ours());
+        self.enter_if_first(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+            Msg::Ack { t } => self.on_ack(Timestamp::new(t, from), out),
+            Msg::Release { t } => self.on_release(Timestamp::new(t, from), out),
+        }
+    }
+
+    /// RELEASE to all.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        self.queue.remove_of(self.me);
+        self.heard.clear();
+        if self.n > 1 {
+            out.broadcast(Msg::Release { t: self.clock.now() });
+        }
+        Ok(())
     }
 
     /// An ACK that is waited for is noted; with nothing new about the time no answer of ours depends on
@@ -251,25 +262,6 @@ impl Protocol for Lamport {
 }
 
 impl Lamport {
-    /// REQUEST(t,i) to all; a request is stamped once and that stamp is used everywhere.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        if self.flaw == Flaw::StampPerSend {
-            self.stamp_each(out);
-        } else {
-            self.stamp = self.clock.tick();
-            // Sending counts too, so an ACK that knows of nothing else brings no news of the time.
-            self.clock.tick();
-            if self.n > 1 {
-                out.broadcast(Msg::Request { t: self.stamp });
-            }
-        }
-        self.queue.insert(self.ours());
-        self.enter_if_first(out);
-        Ok(())
-    }
-
     /// The flaw: everybody, the node itself included, gets a stamp of its own.
     fn stamp_each(&mut self, out: &mut Outbox<Self>) {
         for node in NodeId::all(self.n as usize) {
@@ -342,18 +334,6 @@ impl Lamport {
             self.phase = Phase::Inside;
             out.emit(Entered);
         }
-    }
-
-    /// RELEASE to all.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        self.queue.remove_of(self.me);
-        self.heard.clear();
-        if self.n > 1 {
-            out.broadcast(Msg::Release { t: self.clock.now() });
-        }
-        Ok(())
     }
 
     fn ours(&self) -> Timestamp {
@@ -531,7 +511,7 @@ mod tests {
         let mut stage = stage("lamport", 3);
         stage.request(1);
         stage.deliver(1, 0);
-        for (from, to, message) in [
+        stage.refuses([
             (1, 0, Msg::Request { t: 5 }),        // asked already
             (2, 0, Msg::Release { t: 5 }),        // has not asked
             (2, 0, Msg::Ack { t: 5 }),            // was not asked
@@ -539,9 +519,6 @@ mod tests {
             (1, 0, Msg::Release { t: u64::MAX }),
             (0, 1, Msg::Ack { t: u64::MAX }),
             (0, 0, Msg::Request { t: 5 }), // of the node itself
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-        }
+        ]);
     }
 }

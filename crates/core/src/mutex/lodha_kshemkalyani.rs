@@ -3,15 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Lone, OneAtATime, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -185,15 +184,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY", "FLUSH"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Reply { .. } => 1,
-            Msg::Flush { .. } => 2,
-        }
-    }
+    kinds! { Request = "REQUEST", Reply = "REPLY", Flush = "FLUSH" }
 
     fn payload(&self) -> String {
         match self {
@@ -212,36 +203,61 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for LodhaKshemkalyani {
-    type Command = Lock;
+impl Rules for LodhaKshemkalyani {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                let (Msg::Request { t: clock, last }
-                | Msg::Reply { last, clock }
-                | Msg::Flush { last, clock }) = message;
-                plausible(clock)?;
-                if last > clock {
-                    return Err(Refused::Unexpected("a request beyond the sender's clock"));
-                }
-                let last = Timestamp::new(last, from);
-                match message {
-                    Msg::Request { t, .. } => self.on_request(Timestamp::new(t, from), last, out),
-                    Msg::Reply { .. } => self.on_reply(last, clock, out),
-                    Msg::Flush { .. } => self.on_flush(last, clock, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// The paper's `INV MUTEX`.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        let tells = !matches!(self.flaw, Flaw::Published | Flaw::BareRequest);
+        let last = if tells { self.stamp } else { 0 };
+        self.stamp = self.clock.tick();
+        self.lrq.insert(self.ours());
+        if self.n > 1 {
+            out.broadcast(Msg::Request { t: self.stamp, last });
         }
+        self.enter_if_next(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        let (Msg::Request { t: clock, last }
+        | Msg::Reply { last, clock }
+        | Msg::Flush { last, clock }) = msg;
+        plausible(clock)?;
+        if last > clock {
+            return Err(Refused::Unexpected("a request beyond the sender's clock"));
+        }
+        let last = Timestamp::new(last, from);
+        match msg {
+            Msg::Request { t, .. } => self.on_request(Timestamp::new(t, from), last, out),
+            Msg::Reply { .. } => self.on_reply(last, clock, out),
+            Msg::Flush { .. } => self.on_flush(last, clock, out),
+        }
+    }
+
+    /// The paper's `FIN CS`.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        let (last, clock) = (self.stamp, self.clock.now());
+        self.lrq.pop();
+        if let Some(next) = self.lrq.oldest()
+            && self.flaw != Flaw::NoFlush
+        {
+            out.send(next.node, Msg::Flush { last, clock });
+        }
+        for node in self.deferred.iter() {
+            out.send(node, Msg::Reply { last, clock });
+        }
+        self.lrq.clear();
+        self.served = None;
+        self.heard.clear();
+        self.deferred.clear();
+        Ok(())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -257,21 +273,6 @@ impl Protocol for LodhaKshemkalyani {
 impl LodhaKshemkalyani {
     fn ours(&self) -> Timestamp {
         Timestamp::new(self.stamp, self.me)
-    }
-
-    /// The paper's `INV MUTEX`.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        let tells = !matches!(self.flaw, Flaw::Published | Flaw::BareRequest);
-        let last = if tells { self.stamp } else { 0 };
-        self.stamp = self.clock.tick();
-        self.lrq.insert(self.ours());
-        if self.n > 1 {
-            out.broadcast(Msg::Request { t: self.stamp, last });
-        }
-        self.enter_if_next(out);
-        Ok(())
     }
 
     /// The paper's `RCV REQ`. The repair: a request that is older than one that was served was served,
@@ -367,27 +368,6 @@ impl LodhaKshemkalyani {
             self.phase = Phase::Inside;
             out.emit(Entered);
         }
-    }
-
-    /// The paper's `FIN CS`.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        let (last, clock) = (self.stamp, self.clock.now());
-        self.lrq.pop();
-        if let Some(next) = self.lrq.oldest()
-            && self.flaw != Flaw::NoFlush
-        {
-            out.send(next.node, Msg::Flush { last, clock });
-        }
-        for node in self.deferred.iter() {
-            out.send(node, Msg::Reply { last, clock });
-        }
-        self.lrq.clear();
-        self.served = None;
-        self.heard.clear();
-        self.deferred.clear();
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ mod candidate;
 pub mod foreign;
 mod permission;
 mod queue;
+mod rules;
 pub mod shared;
 pub mod sharing;
 #[cfg(test)]
@@ -14,8 +15,9 @@ mod usage;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
-pub(crate) use crate::protocol::known_peer;
+pub(crate) use crate::protocol::{kinds, known_peer};
 use crate::{Message as _, Never, NodeId, Protocol, Refused, Setup, SetupError};
+pub use rules::Rules;
 pub use skeptron_types::{Mode, UnknownMode};
 pub use usage::{Usage, UsageError};
 
@@ -83,14 +85,22 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// A request is in order only when idle.
-    pub(crate) fn may_request(self) -> Result<(), Refused> {
-        if self == Phase::Idle { Ok(()) } else { Err(Refused::Busy) }
+    /// A request is in order only when idle; then the node waits.
+    pub(crate) fn request(&mut self) -> Result<(), Refused> {
+        self.pass(Phase::Idle, Phase::Waiting, Refused::Busy)
     }
 
-    /// A release is in order only inside.
-    pub(crate) fn may_release(self) -> Result<(), Refused> {
-        if self == Phase::Inside { Ok(()) } else { Err(Refused::NotHeld) }
+    /// A release is in order only inside; then the node is idle.
+    pub(crate) fn release(&mut self) -> Result<(), Refused> {
+        self.pass(Phase::Inside, Phase::Idle, Refused::NotHeld)
+    }
+
+    fn pass(&mut self, from: Phase, to: Phase, refused: Refused) -> Result<(), Refused> {
+        if *self != from {
+            return Err(refused);
+        }
+        *self = to;
+        Ok(())
     }
 }
 

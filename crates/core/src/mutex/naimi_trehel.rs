@@ -2,16 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "naimi-trehel",
@@ -117,14 +115,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "TOKEN"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Token => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Token = "TOKEN" }
 
     fn payload(&self) -> String {
         match self {
@@ -134,37 +125,18 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for NaimiTrehel {
-    type Command = Lock;
+impl Rules for NaimiTrehel {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { node } => self.on_request(node, out),
-                    Msg::Token => self.on_token(out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
-        }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
-}
 
-impl NaimiTrehel {
     /// A root enters; any other node sends REQUEST(i) to its father and becomes a root.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
+        self.phase.request()?;
         match self.father.take() {
             Some(father) => {
-                self.phase = Phase::Waiting;
                 out.send(father, Msg::Request { node: self.me });
             }
             None => self.enter(out),
@@ -172,6 +144,24 @@ impl NaimiTrehel {
         Ok(())
     }
 
+    fn receive(&mut self, _: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { node } => self.on_request(node, out),
+            Msg::Token => self.on_token(out),
+        }
+    }
+
+    /// The TOKEN goes to next, who is forgotten.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        if let Some(next) = self.next.take() {
+            out.send(next, Msg::Token);
+        }
+        Ok(())
+    }
+}
+
+impl NaimiTrehel {
     /// A root hands the token over, now or at its exit; any other node forwards the REQUEST. The
     /// requester becomes the father in each case.
     fn on_request(&mut self, node: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
@@ -208,16 +198,6 @@ impl NaimiTrehel {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// The TOKEN goes to next, who is forgotten.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        if let Some(next) = self.next.take() {
-            out.send(next, Msg::Token);
-        }
-        Ok(())
     }
 }
 
@@ -322,18 +302,8 @@ mod tests {
     #[test]
     fn a_lone_requester_keeps_the_token() {
         let mut stage = stage(5);
-        stage.request(4);
-        stage.flush();
-        stage.release(4);
-        stage.request(4);
+        stage.enter_twice(4);
         assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 2));
-    }
-
-    #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage(1);
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
     }
 
     /// A node that waits without being a root is still in line: the REQUEST goes on to whoever is

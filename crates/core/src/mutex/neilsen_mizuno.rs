@@ -2,16 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "neilsen-mizuno",
@@ -132,14 +130,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "PRIVILEGE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Privilege => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Privilege = "PRIVILEGE" }
 
     fn payload(&self) -> String {
         match self {
@@ -149,37 +140,18 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for NeilsenMizuno {
-    type Command = Lock;
+impl Rules for NeilsenMizuno {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { node } => self.on_request(from, node, out),
-                    Msg::Privilege => self.on_privilege(out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
-        }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
-}
 
-impl NeilsenMizuno {
     /// Who holds the token enters; any other node asks towards the sink and becomes the sink.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
+        self.phase.request()?;
         match self.last {
             Some(last) => {
-                self.phase = Phase::Waiting;
                 if self.flaw != Flaw::KeepsLast {
                     self.last = None;
                 }
@@ -193,6 +165,25 @@ impl NeilsenMizuno {
         Ok(())
     }
 
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { node } => self.on_request(from, node, out),
+            Msg::Privilege => self.on_privilege(out),
+        }
+    }
+
+    /// The PRIVILEGE goes to FOLLOW, who is forgotten.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        match self.follow.take() {
+            Some(follow) => out.send(follow, Msg::Privilege),
+            None => self.holding = true,
+        }
+        Ok(())
+    }
+}
+
+impl NeilsenMizuno {
     /// A sink hands the token over, now or at its exit; any other node forwards the REQUEST. The edge to
     /// the neighbour that it came from is turned in each case.
     fn on_request(
@@ -231,17 +222,6 @@ impl NeilsenMizuno {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// The PRIVILEGE goes to FOLLOW, who is forgotten.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        match self.follow.take() {
-            Some(follow) => out.send(follow, Msg::Privilege),
-            None => self.holding = true,
-        }
-        Ok(())
     }
 }
 
@@ -352,10 +332,7 @@ mod tests {
     #[test]
     fn a_lone_requester_pays_the_way_once() {
         let mut stage = stage(Tree::line(5));
-        stage.request(4);
-        stage.flush();
-        stage.release(4);
-        stage.request(4);
+        stage.enter_twice(4);
         assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 4 + 1));
     }
 
@@ -370,13 +347,6 @@ mod tests {
             assert_eq!(stage.sent() - before, cost, "P{}", node + 1);
             stage.release(node);
         }
-    }
-
-    #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage(Tree::line(1));
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
     }
 
     #[test]

@@ -4,15 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::permission::CLOCK;
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Lone};
 use crate::claims::Quantity::{ClientDelay, Messages};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 mod arbiter;
@@ -178,31 +177,39 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for QuorumReadersWriters {
-    type Command = Lock;
+impl Rules for QuorumReadersWriters {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message: Msg { word, stamp, clock } } => {
-                known_peer(from, self.me, self.n as usize)?;
-                plausible(clock)?;
-                if stamp > clock {
-                    return Err(Refused::Unexpected("a stamp beyond the sender's clock"));
-                }
-                self.may_hear(word, from, stamp)?;
-                self.clock.witness(clock);
-                self.hear(word, from, stamp, out);
-                Ok(())
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// One stamp for the whole request.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        self.stamp = self.clock.tick();
+        let word = if self.writes { Word::Write } else { Word::Read };
+        self.say_to_quorum(word, out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        let Msg { word, stamp, clock } = msg;
+        plausible(clock)?;
+        if stamp > clock {
+            return Err(Refused::Unexpected("a stamp beyond the sender's clock"));
         }
+        self.may_hear(word, from, stamp)?;
+        self.clock.witness(clock);
+        self.hear(word, from, stamp, out);
+        Ok(())
+    }
+
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        self.locked.clear();
+        self.say_to_quorum(Word::Release, out);
+        Ok(())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -213,24 +220,6 @@ impl Protocol for QuorumReadersWriters {
 }
 
 impl QuorumReadersWriters {
-    /// One stamp for the whole request.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        self.stamp = self.clock.tick();
-        let word = if self.writes { Word::Write } else { Word::Read };
-        self.say_to_quorum(word, out);
-        Ok(())
-    }
-
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        self.locked.clear();
-        self.say_to_quorum(Word::Release, out);
-        Ok(())
-    }
-
     /// Whether a correct peer can have said this.
     fn may_hear(&self, word: Word, from: NodeId, stamp: u64) -> Result<(), Refused> {
         let about = Timestamp::new(stamp, from);

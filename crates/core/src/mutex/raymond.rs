@@ -4,16 +4,14 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase};
+use super::{Entered, Mutex, Phase, Rules, kinds};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, Everybody, First, OneAtATime, Saturated,
 };
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "raymond",
@@ -140,53 +138,45 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "PRIVILEGE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request => 0,
-            Msg::Privilege => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Privilege = "PRIVILEGE" }
 }
 
-impl Protocol for Raymond {
-    type Command = Lock;
+impl Rules for Raymond {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => match message {
-                Msg::Request => self.on_request(from, out),
-                Msg::Privilege => self.on_privilege(from, out),
-            },
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
-        }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        let known = self.neighbours.binary_search(&from).map(drop);
+        known.or(Err(Refused::Unexpected("the sender is no neighbour")))
     }
-}
 
-impl Raymond {
     /// The own wish stands in the queue like that of a neighbour.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
+        self.phase.request()?;
         self.queue.push_back(self.me);
         self.serve(out);
         self.ask(out);
         Ok(())
     }
 
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request => self.on_request(from, out),
+            Msg::Privilege => self.on_privilege(from, out),
+        }
+    }
+
+    /// The next one in the queue gets the token.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        self.serve(out);
+        self.ask_again(out);
+        Ok(())
+    }
+}
+
+impl Raymond {
     /// A root inside the section queues a REQUEST, it does not pass the token.
     fn on_request(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        if self.neighbours.binary_search(&from).is_err() {
-            return Err(Refused::Unexpected("a REQUEST of a node that is no neighbour"));
-        }
         // With an ask outstanding the REQUEST may have overtaken the PRIVILEGE that answers it.
         if self.holder == Some(from) && !self.asked {
             return Err(Refused::Unexpected("a REQUEST from where the token is"));
@@ -212,15 +202,6 @@ impl Raymond {
         if self.phase != Phase::Inside {
             self.serve(out);
         }
-        self.ask_again(out);
-        Ok(())
-    }
-
-    /// The next one in the queue gets the token.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        self.serve(out);
         self.ask_again(out);
         Ok(())
     }
@@ -378,18 +359,8 @@ mod tests {
     #[test]
     fn a_lone_requester_pays_the_way_twice() {
         let mut stage = stage(Tree::line(5));
-        stage.request(4);
-        stage.flush();
-        stage.release(4);
-        stage.request(4);
+        stage.enter_twice(4);
         assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 2 * 4));
-    }
-
-    #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage(Tree::line(1));
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
     }
 
     #[test]

@@ -2,16 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Lone};
 use crate::claims::Quantity::{ClientDelay, Messages};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
-use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup,
-    SetupError,
-};
+use crate::{Claim, Counter, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "raymond-k",
@@ -144,14 +141,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Reply { .. } => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Reply = "REPLY" }
 
     fn payload(&self) -> String {
         match self {
@@ -168,27 +158,43 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for RaymondK {
-    type Command = Lock;
+impl Rules for RaymondK {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.owed.len())?;
-                match message {
-                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
-                    Msg::Reply { count } => self.on_reply(from, count, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.owed.len())
+    }
+
+    /// REQUEST(t,i) to all; each of them owes one REPLY more.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        self.stamp = self.clock.tick();
+        let others = self.owed.iter_mut().enumerate().filter(|(i, _)| *i != self.me.index());
+        for (_, owed) in others {
+            *owed = if self.flaw == Flaw::ForgetsDebts { 1 } else { *owed + 1 };
         }
+        self.debtors = self.owed.len() as u32 - 1;
+        if self.debtors > 0 {
+            out.broadcast(Msg::Request { t: self.stamp });
+        }
+        self.enter_if_enough_replied(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+            Msg::Reply { count } => self.on_reply(from, count, out),
+        }
+    }
+
+    /// The deferred REPLYs leave at the own exit, one message for each receiver.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        for (i, count) in self.deferred.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            out.send(NodeId::new(i), Msg::Reply { count: std::mem::take(count) });
+        }
+        Ok(())
     }
 
     /// With one at a time a REPLY is noted, as in Ricart–Agrawala's algorithm. With more, who has entered defers
@@ -204,23 +210,6 @@ impl Protocol for RaymondK {
 }
 
 impl RaymondK {
-    /// REQUEST(t,i) to all; each of them owes one REPLY more.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        self.stamp = self.clock.tick();
-        let others = self.owed.iter_mut().enumerate().filter(|(i, _)| *i != self.me.index());
-        for (_, owed) in others {
-            *owed = if self.flaw == Flaw::ForgetsDebts { 1 } else { *owed + 1 };
-        }
-        self.debtors = self.owed.len() as u32 - 1;
-        if self.debtors > 0 {
-            out.broadcast(Msg::Request { t: self.stamp });
-        }
-        self.enter_if_enough_replied(out);
-        Ok(())
-    }
-
     /// A receiver answers REPLY unless it is inside, or wants in with a smaller (t,id).
     fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
         plausible(theirs.clock)?;
@@ -266,16 +255,6 @@ impl RaymondK {
             self.phase = Phase::Inside;
             out.emit(Entered);
         }
-    }
-
-    /// The deferred REPLYs leave at the own exit, one message for each receiver.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        for (i, count) in self.deferred.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            out.send(NodeId::new(i), Msg::Reply { count: std::mem::take(count) });
-        }
-        Ok(())
     }
 }
 

@@ -2,15 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Lone, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -134,14 +133,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Reply { .. } => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Reply = "REPLY" }
 
     fn payload(&self) -> String {
         match self {
@@ -156,27 +148,45 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for RicartAgrawala {
-    type Command = Lock;
+impl Rules for RicartAgrawala {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
-                    Msg::Reply { t } => self.on_reply(from, t, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// REQUEST(t,i) to all; the stamp is taken once, before anything is sent.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        let t = self.clock.tick();
+        if self.flaw != Flaw::LateStamp {
+            self.stamp = t;
         }
+        self.awaiting = NodeSet::others(self.n as usize, self.me);
+        if !self.awaiting.is_empty() {
+            out.broadcast(Msg::Request { t });
+        }
+        self.enter_if_all_replied(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+            Msg::Reply { t } => self.on_reply(from, t, out),
+        }
+    }
+
+    /// The deferred REPLYs leave at the own exit.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        for node in self.deferred.iter() {
+            out.send(node, Msg::Reply { t: self.clock.now() });
+        }
+        if self.flaw != Flaw::KeepsDeferred {
+            self.deferred.clear();
+        }
+        Ok(())
     }
 
     /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
@@ -191,22 +201,6 @@ impl Protocol for RicartAgrawala {
 }
 
 impl RicartAgrawala {
-    /// REQUEST(t,i) to all; the stamp is taken once, before anything is sent.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        let t = self.clock.tick();
-        if self.flaw != Flaw::LateStamp {
-            self.stamp = t;
-        }
-        self.awaiting = NodeSet::others(self.n as usize, self.me);
-        if !self.awaiting.is_empty() {
-            out.broadcast(Msg::Request { t });
-        }
-        self.enter_if_all_replied(out);
-        Ok(())
-    }
-
     /// A receiver answers REPLY unless it is inside, or wants in with a smaller (t,id).
     fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
         plausible(theirs.clock)?;
@@ -254,19 +248,6 @@ impl RicartAgrawala {
             }
             out.emit(Entered);
         }
-    }
-
-    /// The deferred REPLYs leave at the own exit.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        for node in self.deferred.iter() {
-            out.send(node, Msg::Reply { t: self.clock.now() });
-        }
-        if self.flaw != Flaw::KeepsDeferred {
-            self.deferred.clear();
-        }
-        Ok(())
     }
 }
 

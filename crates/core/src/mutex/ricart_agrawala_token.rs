@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
@@ -10,10 +10,7 @@ use crate::claims::Condition::{
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::plausible;
-use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup,
-    SetupError,
-};
+use crate::{Claim, Counter, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "ricart-agrawala-token",
@@ -144,14 +141,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "TOKEN"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Token(_) => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Token = "TOKEN" }
 
     fn payload(&self) -> String {
         match self {
@@ -168,27 +158,42 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for RicartAgrawalaToken {
-    type Command = Lock;
+impl Rules for RicartAgrawalaToken {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.request.len())?;
-                match message {
-                    Msg::Request { number } => self.on_request(from, number, out),
-                    Msg::Token(token) => self.on_token(token, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.request.len())
+    }
+
+    /// A holder enters at once; others count and ask everybody.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        if self.token.is_some() {
+            self.enter(out);
+        } else {
+            let number = &mut self.request[self.me.index()];
+            *number += 1;
+            out.broadcast(Msg::Request { number: *number });
         }
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { number } => self.on_request(from, number, out),
+            Msg::Token(token) => self.on_token(token, out),
+        }
+    }
+
+    /// The own request is served, and the next one gets the token.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        let me = self.me.index();
+        if let Some(token) = &mut self.token {
+            token.served[me] = self.request[me];
+        }
+        self.pass(out);
+        Ok(())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -201,20 +206,6 @@ impl Protocol for RicartAgrawalaToken {
 }
 
 impl RicartAgrawalaToken {
-    /// A holder enters at once; others count and ask everybody.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        if self.token.is_some() {
-            self.enter(out);
-        } else {
-            self.phase = Phase::Waiting;
-            let number = &mut self.request[self.me.index()];
-            *number += 1;
-            out.broadcast(Msg::Request { number: *number });
-        }
-        Ok(())
-    }
-
     /// `Request` is updated by maximum; a holder outside the section passes the token if that request
     /// was not served.
     fn on_request(
@@ -256,18 +247,6 @@ impl RicartAgrawalaToken {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// The own request is served, and the next one gets the token.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        let me = self.me.index();
-        if let Some(token) = &mut self.token {
-            token.served[me] = self.request[me];
-        }
-        self.pass(out);
-        Ok(())
     }
 
     /// The token goes to the next whose request was not served, if there is one.
@@ -395,20 +374,8 @@ mod tests {
     #[test]
     fn a_lone_requester_keeps_the_token() {
         let mut stage = stage(5);
-        stage.request(4);
-        stage.flush();
-        stage.release(4);
-        stage.request(4);
+        stage.enter_twice(4);
         assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 5));
-    }
-
-    #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage(1);
-        stage.request(0);
-        stage.release(0);
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
     }
 
     /// Pitfall: a holder inside keeps the token, and serves at its exit whoever asked meanwhile.
@@ -428,13 +395,7 @@ mod tests {
     #[test]
     fn a_late_request_does_not_move_the_token() {
         let mut stage = stage(3);
-        stage.request(1);
-        stage.deliver(1, 0);
-        stage.deliver(0, 1);
-        stage.release(1);
-        stage.request(2);
-        stage.deliver(2, 1);
-        stage.deliver_nth(1, 2, 1).unwrap();
+        stage.token_before_request();
         stage.release(2);
         stage.deliver(1, 2);
         assert!(stage.nodes[2].token.is_some(), "P2 does not ask");
@@ -443,41 +404,18 @@ mod tests {
     /// Pitfall: a REQUEST that was overtaken by the next one of the same node does not hide it.
     #[test]
     fn a_late_request_does_not_lower_request() {
-        let mut stage = stage(3);
-        stage.request(1);
-        stage.deliver(1, 0);
-        stage.deliver(0, 1);
-        stage.release(1);
-        stage.request(2);
-        stage.deliver(2, 1);
-        stage.deliver_nth(1, 2, 1).unwrap();
-        stage.request(1);
-        stage.deliver_nth(1, 2, 1).unwrap();
-        stage.deliver(1, 2);
-        stage.release(2);
-        stage.deliver(2, 1);
-        assert_eq!(stage.entries(), [1, 2, 1]);
+        stage(3).keeps_the_latest_request();
     }
 
     #[test]
     fn what_no_correct_node_sends_is_refused() {
         let mut stage = stage(3);
-        let request = |number| Msg::Request { number };
-        assert!(stage.inject(1, 0, request(0)).is_err(), "requests are counted from 1");
-        assert!(stage.inject(1, 0, request(2)).is_err(), "the first was not served");
-        assert!(stage.inject(1, 2, request(u64::MAX)).is_err());
-        stage.request(2);
-        let number_one = stage.oldest(2, 0);
-        stage.deliver(2, 0);
-        assert!(stage.inject(2, 0, number_one).is_err(), "a replay");
+        stage.refuses_wrong_numbers(|number| Msg::Request { number });
         let token = |served: &[u64]| Msg::Token(Box::new(Token { served: served.into() }));
         assert!(stage.inject(0, 1, token(&[0, 0, 0])).is_err(), "P2 did not ask");
         assert!(stage.inject(0, 2, token(&[0, 0])).is_err(), "too short");
         assert!(stage.inject(0, 2, token(&[0, 0, 1])).is_err(), "P3 is served");
         assert!(stage.inject(0, 2, token(&[0, u64::MAX, 0])).is_err());
-        let real = stage.oldest(0, 2);
-        stage.deliver(0, 2);
-        stage.release(2);
-        assert!(stage.inject(0, 2, real).is_err(), "a replay");
+        stage.refuses_the_token_again();
     }
 }

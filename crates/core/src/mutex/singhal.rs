@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, OneAtATime,
@@ -12,8 +12,8 @@ use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::plausible;
 use crate::{
-    Arbitration, Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol,
-    Refused, Setup, SetupError,
+    Arbitration, Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup,
+    SetupError,
 };
 
 const SOUND: Info = Info {
@@ -174,15 +174,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "TOKEN", "INFORM"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Token(_) => 1,
-            Msg::Inform => 2,
-        }
-    }
+    kinds! { Request = "REQUEST", Token = "TOKEN", Inform = "INFORM" }
 
     fn payload(&self) -> String {
         match self {
@@ -202,28 +194,43 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for Singhal {
-    type Command = Lock;
+impl Rules for Singhal {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.sn.len())?;
-                match message {
-                    Msg::Request { sn } => self.on_request(from, sn, out),
-                    Msg::Token(token) => self.on_token(token, out),
-                    Msg::Inform => self.on_inform(from, out),
-                }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.sn.len())
+    }
+
+    /// Request: SN+1; a holder goes straight to E; others send REQUEST to every node believed R.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        let me = self.me.index();
+        self.sn[me] += 1;
+        if let Some(token) = &mut self.token {
+            token.sn[me] = self.sn[me];
+            self.phase = Phase::Inside;
+            out.emit(Entered);
+        } else {
+            for node in self.ask.iter() {
+                out.send(node, Msg::Request { sn: self.sn[me] });
             }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
         }
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { sn } => self.on_request(from, sn, out),
+            Msg::Token(token) => self.on_token(token, out),
+            Msg::Inform => self.on_inform(from, out),
+        }
+    }
+
+    /// Exit: pick the next by the arbitration rule, keep the token (H) if nobody asks.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        self.pass(out);
+        Ok(())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -236,24 +243,6 @@ impl Protocol for Singhal {
 }
 
 impl Singhal {
-    /// Request: SN+1; a holder goes straight to E; others send REQUEST to every node believed R.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        let me = self.me.index();
-        self.sn[me] += 1;
-        if let Some(token) = &mut self.token {
-            token.sn[me] = self.sn[me];
-            self.phase = Phase::Inside;
-            out.emit(Entered);
-        } else {
-            self.phase = Phase::Waiting;
-            for node in self.ask.iter() {
-                out.send(node, Msg::Request { sn: self.sn[me] });
-            }
-        }
-        Ok(())
-    }
-
     /// A node in N or E notes the requester; a requesting node also sends it its own REQUEST, unless
     /// it has; a holder passes the token.
     ///
@@ -330,14 +319,6 @@ impl Singhal {
         self.token = Some(token);
         self.phase = Phase::Inside;
         out.emit(Entered);
-        Ok(())
-    }
-
-    /// Exit: pick the next by the arbitration rule, keep the token (H) if nobody asks.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        self.pass(out);
         Ok(())
     }
 

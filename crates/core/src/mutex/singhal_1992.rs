@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::ricart_agrawala::Msg;
+use super::{Entered, Mutex, Phase, Rules, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{
     Again, AsksNobody, AsksOthers, ConstantLatency, Everybody, First, Lone, OneAtATime, Saturated,
@@ -10,10 +11,7 @@ use crate::claims::Condition::{
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
-use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
-};
+use crate::{Claim, Counter, Formula, NodeId, NodeSet, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "singhal-1992",
@@ -141,65 +139,43 @@ pub struct Singhal1992 {
     inform_set: NodeSet,
 }
 
-/// What the nodes say.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Msg {
-    /// I want in, and have to ask you.
-    Request {
-        /// Since when.
-        t: u64,
-    },
-    /// You may, and need not ask me again until you have answered me.
-    Reply {
-        /// The sender's clock.
-        t: u64,
-    },
-}
-
-impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Reply { .. } => 1,
-        }
-    }
-
-    fn payload(&self) -> String {
-        match self {
-            Msg::Request { t } => t.to_string(),
-            Msg::Reply { .. } => String::new(),
-        }
-    }
-
-    fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let (Msg::Request { t } | Msg::Reply { t }) = self;
-        each(Counter::Clock, t);
-    }
-}
-
-impl Protocol for Singhal1992 {
-    type Command = Lock;
+impl Rules for Singhal1992 {
+    /// REQUEST: I want in, and have to ask you. REPLY: you may, and need not ask me again until you have answered me.
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
-                    Msg::Reply { t } => self.on_reply(from, t, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
+    /// Step 1 of the paper.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        self.stamp = self.clock.tick();
+        for node in self.request_set.iter() {
+            out.send(node, Msg::Request { t: self.stamp });
         }
+        self.enter_if_answered(out);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+            Msg::Reply { t } => self.on_reply(from, t, out),
+        }
+    }
+
+    /// Step 3 of the paper.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        for node in self.inform_set.iter() {
+            out.send(node, Msg::Reply { t: self.clock.now() });
+        }
+        if self.flaw != Flaw::KeepsSets {
+            self.request_set.extend(self.inform_set.iter());
+        }
+        self.inform_set.clear();
+        Ok(())
     }
 
     /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
@@ -214,18 +190,6 @@ impl Protocol for Singhal1992 {
 }
 
 impl Singhal1992 {
-    /// Step 1 of the paper.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
-        self.stamp = self.clock.tick();
-        for node in self.request_set.iter() {
-            out.send(node, Msg::Request { t: self.stamp });
-        }
-        self.enter_if_answered(out);
-        Ok(())
-    }
-
     /// The paper's handler of REQUEST, with its three cases.
     fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
         plausible(theirs.clock)?;
@@ -263,20 +227,6 @@ impl Singhal1992 {
             self.phase = Phase::Inside;
             out.emit(Entered);
         }
-    }
-
-    /// Step 3 of the paper.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        for node in self.inform_set.iter() {
-            out.send(node, Msg::Reply { t: self.clock.now() });
-        }
-        if self.flaw != Flaw::KeepsSets {
-            self.request_set.extend(self.inform_set.iter());
-        }
-        self.inform_set.clear();
-        Ok(())
     }
 }
 
@@ -435,28 +385,18 @@ mod tests {
     }
 
     #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage("singhal-1992", 1);
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
-    }
-
-    #[test]
     fn what_no_correct_peer_can_have_sent_is_refused() {
         let mut stage = stage("singhal-1992", 3);
         let reply = |t| Msg::Reply { t };
         stage.request(0);
         stage.request(2);
         stage.deliver(2, 0);
-        for (from, to, message) in [
+        stage.refuses([
             (2, 0, Msg::Request { t: 9 }), // asked already and is in I
             (1, 0, Msg::Request { t: u64::MAX }),
             (1, 0, reply(1)), // was not asked
             (1, 2, reply(u64::MAX)),
             (9, 0, reply(1)), // of nobody
-        ] {
-            let refused = stage.inject(from, to, message.clone());
-            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-        }
+        ]);
     }
 }

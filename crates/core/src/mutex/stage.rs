@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{Lock, Mutex};
-use crate::{Effect, Input, NodeId, Outbox, Refused, Setup};
+use crate::protocol::checked_step;
+use crate::{Effect, Input, NodeId, Refused, Setup};
 
 /// Nodes, the messages in flight between them, and what happened so far. Nodes are numbered from 0,
 /// as in the spec's traces.
@@ -33,21 +34,10 @@ impl<P: Mutex> Stage<P> {
     }
 
     fn step(&mut self, node: usize, input: Input<P>) -> Result<(), Refused> {
-        let mut out = Outbox::new();
-        let before = self.nodes[node].clone();
-        let result = self.nodes[node].step(input, &mut out);
-        if result.is_err() {
-            assert_eq!(self.nodes[node], before, "refused means unchanged");
-            assert!(out.effects().is_empty(), "refused means nothing to do");
-        }
-        for effect in out.drain() {
+        for effect in checked_step(&mut self.nodes, node, input)? {
             match effect {
                 Effect::Send { to, message } => self.post(node, to.index(), message),
-                Effect::Broadcast { message } => {
-                    for to in (0..self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone());
-                    }
-                }
+                Effect::Broadcast { .. } => unreachable!("it comes as single messages"),
                 Effect::Emit(_) => {
                     self.entries.push(node);
                     assert!(self.inside.insert(node), "a node enters once per request");
@@ -55,11 +45,10 @@ impl<P: Mutex> Stage<P> {
                 Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
             }
         }
-        result
+        Ok(())
     }
 
     fn post(&mut self, from: usize, to: usize, message: P::Message) {
-        assert_ne!(from, to, "a node's word to itself is a local step");
         self.sent += 1;
         let n = self.nodes.len();
         if !self.down.contains(&to) {
@@ -76,6 +65,53 @@ impl<P: Mutex> Stage<P> {
     pub(crate) fn release(&mut self, node: usize) {
         assert!(self.inside.remove(&node), "P{} is not inside", node + 1);
         self.step(node, Input::Command(Lock::Release)).unwrap();
+    }
+
+    /// `node` enters, leaves and enters again, while nobody else asks.
+    pub(crate) fn enter_twice(&mut self, node: usize) {
+        self.request(node);
+        self.flush();
+        self.release(node);
+        self.request(node);
+    }
+
+    /// P2 was served; P3 has the token from it, and P2's REQUEST is still on its way there.
+    pub(crate) fn token_before_request(&mut self) {
+        self.request(1);
+        self.deliver(1, 0);
+        self.deliver(0, 1);
+        self.release(1);
+        self.request(2);
+        self.deliver(2, 1);
+        self.deliver_nth(1, 2, 1).unwrap();
+    }
+
+    /// P2's REQUEST is overtaken by its next one, which counts.
+    pub(crate) fn keeps_the_latest_request(mut self) {
+        self.token_before_request();
+        self.request(1);
+        self.deliver_nth(1, 2, 1).unwrap();
+        self.deliver(1, 2);
+        self.release(2);
+        self.deliver(2, 1);
+        assert_eq!(self.entries(), [1, 2, 1]);
+    }
+
+    /// Requests are counted from 1, and no number comes before the last one is served, nor again. P3's first one is left.
+    pub(crate) fn refuses_wrong_numbers(&mut self, request: impl Fn(u64) -> P::Message) {
+        self.refuses([(1, 0, request(0)), (1, 0, request(2)), (1, 2, request(u64::MAX))]);
+        self.request(2);
+        let first = self.oldest(2, 0);
+        self.deliver(2, 0);
+        self.refuses([(2, 0, first)]);
+    }
+
+    /// P3 does not take the token of P1 twice.
+    pub(crate) fn refuses_the_token_again(&mut self) {
+        let token = self.oldest(0, 2);
+        self.deliver(0, 2);
+        self.release(2);
+        self.refuses([(0, 2, token)]);
     }
 
     /// `node` stops for ever: what is on its way to it is lost.
@@ -111,6 +147,14 @@ impl<P: Mutex> Stage<P> {
         message: P::Message,
     ) -> Result<(), Refused> {
         self.step(to, Input::Deliver { from: NodeId::new(from), message })
+    }
+
+    /// Each of these messages is refused, for a reason that lies with its sender.
+    pub(crate) fn refuses<const N: usize>(&mut self, messages: [(usize, usize, P::Message); N]) {
+        for (from, to, message) in messages {
+            let refused = self.inject(from, to, message.clone());
+            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
+        }
     }
 
     /// The oldest message in flight from `from` to `to`.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
@@ -13,8 +13,7 @@ use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::time::plausible;
 use crate::{
-    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Claim, Counter, Formula, Message, NodeId, NodeSet, Outbox, Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -153,14 +152,7 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["REQUEST", "PRIVILEGE"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Request { .. } => 0,
-            Msg::Privilege { .. } => 1,
-        }
-    }
+    kinds! { Request = "REQUEST", Privilege = "PRIVILEGE" }
 
     fn payload(&self) -> String {
         match self {
@@ -178,27 +170,55 @@ impl Message for Msg {
     }
 }
 
-impl Protocol for SuzukiKasami {
-    type Command = Lock;
+impl Rules for SuzukiKasami {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => Ok(()),
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.rn.len())?;
-                match message {
-                    Msg::Request { number } => self.on_request(from, number, out),
-                    Msg::Privilege { token } => self.on_privilege(token, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.rn.len())
+    }
+
+    /// RN[i]+1, broadcast REQUEST(i, RN[i]); a holder enters at once.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.request()?;
+        if self.token.is_some() {
+            self.enter(out);
+        } else {
+            let number = &mut self.rn[self.me.index()];
+            *number += 1;
+            out.broadcast(Msg::Request { number: *number });
         }
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match msg {
+            Msg::Request { number } => self.on_request(from, number, out),
+            Msg::Privilege { token } => self.on_privilege(token, out),
+        }
+    }
+
+    /// LN[i]=RN[i]; append every j not queued with RN[j] = LN[j]+1; pass to the queue's head.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        let token = self.token.as_mut().ok_or(Refused::NotHeld)?;
+        self.phase.release()?;
+        let me = self.me.index();
+        token.ln[me] = self.rn[me];
+        let queued = token.queued();
+        for j in NodeId::all(self.rn.len()).filter(|&j| j != self.me && !queued.contains(j)) {
+            let served = match self.flaw {
+                Flaw::LnSlip => token.ln[me],
+                _ => token.ln[j.index()],
+            };
+            if self.rn[j.index()] == served + 1 {
+                token.queue.push_back(j);
+            }
+        }
+        if let Some(head) = token.queue.pop_front()
+            && let Some(token) = self.token.take()
+        {
+            out.send(head, Msg::Privilege { token });
+        }
+        Ok(())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
@@ -211,20 +231,6 @@ impl Protocol for SuzukiKasami {
 }
 
 impl SuzukiKasami {
-    /// RN[i]+1, broadcast REQUEST(i, RN[i]); a holder enters at once.
-    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        if self.token.is_some() {
-            self.enter(out);
-        } else {
-            self.phase = Phase::Waiting;
-            let number = &mut self.rn[self.me.index()];
-            *number += 1;
-            out.broadcast(Msg::Request { number: *number });
-        }
-        Ok(())
-    }
-
     /// RN is updated by maximum; the holder outside the section passes the token if
     /// RN[j] = LN[j]+1.
     fn on_request(
@@ -290,31 +296,6 @@ impl SuzukiKasami {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// LN[i]=RN[i]; append every j not queued with RN[j] = LN[j]+1; pass to the queue's head.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        let token = self.token.as_mut().ok_or(Refused::NotHeld)?;
-        self.phase = Phase::Idle;
-        let me = self.me.index();
-        token.ln[me] = self.rn[me];
-        let queued = token.queued();
-        for j in NodeId::all(self.rn.len()).filter(|&j| j != self.me && !queued.contains(j)) {
-            let served = match self.flaw {
-                Flaw::LnSlip => token.ln[me],
-                _ => token.ln[j.index()],
-            };
-            if self.rn[j.index()] == served + 1 {
-                token.queue.push_back(j);
-            }
-        }
-        if let Some(head) = token.queue.pop_front()
-            && let Some(token) = self.token.take()
-        {
-            out.send(head, Msg::Privilege { token });
-        }
-        Ok(())
     }
 }
 
@@ -408,20 +389,8 @@ mod tests {
     #[test]
     fn a_lone_requester_keeps_the_token() {
         let mut stage = stage(5);
-        stage.request(4);
-        stage.flush();
-        stage.release(4);
-        stage.request(4);
+        stage.enter_twice(4);
         assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 5));
-    }
-
-    #[test]
-    fn a_single_node_enters_at_once() {
-        let mut stage = stage(1);
-        stage.request(0);
-        stage.release(0);
-        stage.request(0);
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
     }
 
     /// Pitfall: whoever asked less often than the one that leaves must be found all the same.
@@ -446,13 +415,7 @@ mod tests {
     #[test]
     fn a_late_request_does_not_move_the_token() {
         let mut stage = stage(3);
-        stage.request(1);
-        stage.deliver(1, 0);
-        stage.deliver(0, 1);
-        stage.release(1);
-        stage.request(2);
-        stage.deliver(2, 1);
-        stage.deliver_nth(1, 2, 1).unwrap();
+        stage.token_before_request();
         stage.release(2);
         stage.deliver(1, 2);
         assert!(stage.nodes[2].token.is_some(), "P2 does not ask");
@@ -462,33 +425,13 @@ mod tests {
     /// the same node does not hide it.
     #[test]
     fn a_late_request_does_not_lower_rn() {
-        let mut stage = stage(3);
-        stage.request(1);
-        stage.deliver(1, 0);
-        stage.deliver(0, 1);
-        stage.release(1);
-        stage.request(2);
-        stage.deliver(2, 1);
-        stage.deliver_nth(1, 2, 1).unwrap();
-        stage.request(1);
-        stage.deliver_nth(1, 2, 1).unwrap();
-        stage.deliver(1, 2);
-        stage.release(2);
-        stage.deliver(2, 1);
-        assert_eq!(stage.entries(), [1, 2, 1]);
+        stage(3).keeps_the_latest_request();
     }
 
     #[test]
     fn what_no_correct_node_sends_is_refused() {
         let mut stage = stage(3);
-        let request = |number| Msg::Request { number };
-        assert!(stage.inject(1, 0, request(0)).is_err(), "requests are counted from 1");
-        assert!(stage.inject(1, 0, request(2)).is_err(), "the first was not served");
-        assert!(stage.inject(1, 2, request(u64::MAX)).is_err());
-        stage.request(2);
-        let number_one = stage.oldest(2, 0);
-        stage.deliver(2, 0);
-        assert!(stage.inject(2, 0, number_one).is_err(), "a replay");
+        stage.refuses_wrong_numbers(|number| Msg::Request { number });
         let token = |ln: &[u64], queue: &[usize]| Msg::Privilege {
             token: Box::new(Token {
                 ln: ln.into(),
@@ -502,9 +445,6 @@ mod tests {
         assert!(stage.inject(0, 2, token(&[0, 0, 0], &[3])).is_err(), "there is no P4");
         assert!(stage.inject(0, 2, token(&[0, 0, 0], &[2])).is_err(), "P3 is no longer queued");
         assert!(stage.inject(0, 2, token(&[0, 0, 0], &[1, 1])).is_err(), "P2 is queued twice");
-        let real = stage.oldest(0, 2);
-        stage.deliver(0, 2);
-        stage.release(2);
-        assert!(stage.inject(0, 2, real).is_err(), "a replay");
+        stage.refuses_the_token_again();
     }
 }

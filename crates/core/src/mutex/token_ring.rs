@@ -3,16 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entered, Lock, Mutex, Phase, known_peer};
+use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, AtOnce, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, Saturated,
 };
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
-use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
-};
+use crate::{Claim, Formula, Message, NodeId, Outbox, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "token-ring",
@@ -110,42 +108,16 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["TOKEN"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::Token => 0,
-        }
-    }
+    kinds! { Token = "TOKEN" }
 }
 
-impl Protocol for TokenRing {
-    type Command = Lock;
+impl Rules for TokenRing {
     type Message = Msg;
-    type Timer = Never;
-    type Event = Entered;
 
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Start => {
-                self.start(out);
-                Ok(())
-            }
-            Input::Command(Lock::Request) => self.request(out),
-            Input::Command(Lock::Release) => self.release(out),
-            Input::Deliver { from, message } => {
-                known_peer(from, self.me, self.n as usize)?;
-                match message {
-                    Msg::Token => self.on_token(from, out),
-                }
-            }
-            Input::Command(Lock::Suspect(_)) => Ok(()),
-            Input::Expire(never) => match never {},
-        }
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
-}
 
-impl TokenRing {
     /// One token circulates: the resting one sets out. Without it, or inside, nothing begins.
     fn start(&mut self, out: &mut Outbox<Self>) {
         if self.token && self.phase == Phase::Idle {
@@ -155,14 +127,27 @@ impl TokenRing {
 
     /// A node that wants in waits for the token; one where it rests has it.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_request()?;
-        self.phase = Phase::Waiting;
+        self.phase.request()?;
         if self.token {
             self.enter(out);
         }
         Ok(())
     }
 
+    fn receive(&mut self, from: NodeId, msg: Msg, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        let Msg::Token = msg;
+        self.on_token(from, out)
+    }
+
+    /// The token leaves with the node's exit.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.release()?;
+        self.pass_on(out);
+        Ok(())
+    }
+}
+
+impl TokenRing {
     /// A node that wants in keeps it while inside; any other one passes it on.
     fn on_token(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
         if self.successor_of(from) != self.me {
@@ -185,14 +170,6 @@ impl TokenRing {
     fn enter(&mut self, out: &mut Outbox<Self>) {
         self.phase = Phase::Inside;
         out.emit(Entered);
-    }
-
-    /// The token leaves with the node's exit.
-    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        self.phase.may_release()?;
-        self.phase = Phase::Idle;
-        self.pass_on(out);
-        Ok(())
     }
 
     /// To the successor on the ring, if it is here; a node alone keeps it.
@@ -244,8 +221,8 @@ impl Mutex for TokenRing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Effect;
     use crate::mutex::stage::Stage;
+    use crate::{Effect, Input, Lock, Protocol as _};
 
     fn stage(n: usize) -> Stage<TokenRing> {
         Stage::new("token-ring", &Setup::new(n).unwrap())
@@ -323,17 +300,6 @@ mod tests {
         nodes[0].step(Input::Command(Lock::Request), &mut out).unwrap();
         nodes[0].step(Input::Start, &mut out).unwrap();
         assert_eq!(out.effects(), [Effect::Emit(Entered)]);
-    }
-
-    #[test]
-    fn alone_the_token_stays() {
-        let mut stage = stage(1);
-        for _ in 0..2 {
-            stage.request(0);
-            assert_eq!(stage.inside(), [0]);
-            stage.release(0);
-        }
-        assert_eq!(stage.sent(), 0);
     }
 
     #[test]

@@ -3,4 +3,5 @@
 mod chance;
 mod elections_keep_the_contract;
 mod kinds_keep_the_contract;
+mod network;
 mod refused_means_unchanged;

@@ -1,27 +1,22 @@
-//! The contract of [`Protocol::step`], for every algorithm of the catalogue: whatever comes, no
+//! The contract of [`Protocol::step`](skeptron_core::Protocol::step), for every algorithm of the catalogue: whatever comes, no
 //! step panics, a refused input leaves node and outbox as they were, and on the declared channel
 //! honest nodes never refuse each other.
 //!
 //! A failure names its seed; `SKEPTRON_SEED=<seed> cargo test -p skeptron-core --test all
 //! refused_means_unchanged` plays that one alone.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use skeptron_core::catalogue::{self, Info, Order};
+use skeptron_core::catalogue::{self, Info};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::topology::{Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
-use skeptron_core::{
-    Arbitration, Effect, Entered, Input, Lock, NodeId, Outbox, Protocol, Refused, Setup,
-};
+use skeptron_core::{Arbitration, Entered, Input, Lock, NodeId, Refused, Setup};
 
 use crate::chance::{Chance, chosen_seed};
+use crate::network::{Company, Network, play_seeds};
 
 /// Systems per algorithm and test.
 const CASES: u64 = 500;
 /// Inputs per system.
 const STEPS: usize = 120;
-/// How many sent messages are remembered for replays.
-const MEMORY: usize = 32;
 
 #[test]
 fn whatever_comes_a_refusal_changes_nothing() {
@@ -40,13 +35,27 @@ fn honest_nodes_never_refuse_each_other() {
     }
 }
 
-/// Who else is on the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Company {
-    /// Only nodes and applications that keep the contract, on the channel that is declared.
-    Honest,
-    /// Also somebody who replays, misdirects and forges, and applications that call at any time.
-    Hostile,
+#[test]
+fn alone_a_node_enters_at_once() {
+    struct Alone(&'static Info);
+
+    impl Visitor for Alone {
+        type Output = ();
+
+        fn visit<P: Mutex>(self) {
+            let nodes = P::build(self.0.name, &setup(1, &mut Chance(0))).unwrap();
+            let mut network = Network::new(nodes, self.0.channel, Company::Honest);
+            let mut step = |input| network.step(NodeId::new(0), input, Entered).unwrap().len();
+            let inputs = [Lock::Request, Lock::Release, Lock::Request].map(Input::Command);
+            assert_eq!(step(Input::Start), 0);
+            assert_eq!(inputs.map(step), [1, 0, 1], "{}", self.0.name);
+            assert!(network.in_flight.is_empty(), "{}", self.0.name);
+        }
+    }
+
+    for info in catalogue::sound() {
+        dispatch(info, Alone(info));
+    }
 }
 
 /// What happened, so that a test that tests nothing is noticed.
@@ -59,17 +68,11 @@ struct Seen {
     garbage: u64,
 }
 
-/// Plays every seed, or the chosen one.
 fn play_all(info: &'static Info, company: Company) -> Seen {
     let mut seen = Seen::default();
-    for seed in chosen_seed().map_or(0..=CASES - 1, |seed| seed..=seed) {
-        let case = Case { info, company, seed, seen: &mut seen };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| dispatch(info, case))) {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let why = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-            panic!("{} in {company:?} company, SKEPTRON_SEED={seed}: {why}", info.name);
-        }
-    }
+    play_seeds(CASES, info.name, company, |seed| {
+        dispatch(info, Case { info, company, seed, seen: &mut seen });
+    });
     seen
 }
 
@@ -86,17 +89,9 @@ impl Visitor for Case<'_> {
     fn visit<P: Mutex>(self) {
         let mut chance = Chance(self.seed);
         let setup = setup(1 + chance.below(5), &mut chance);
-        let mut system = System::<P> {
-            nodes: P::build(self.info.name, &setup).expect("the setup has every layout"),
-            order: match self.company {
-                Company::Honest => self.info.channel,
-                Company::Hostile => Order::Any,
-            },
-            in_flight: Vec::new(),
-            sent: Vec::new(),
-            story: Vec::new(),
-            seen: self.seen,
-        };
+        let nodes = P::build(self.info.name, &setup).expect("the setup has every layout");
+        let network = Network::new(nodes, self.info.channel, self.company);
+        let mut system = System::<P> { network, seen: self.seen };
         for node in NodeId::all(setup.nodes()) {
             system.step(node, Input::Start).expect("a node starts");
         }
@@ -106,6 +101,7 @@ impl Visitor for Case<'_> {
                 Company::Hostile => system.hostile_step(&mut chance),
             }
         }
+        system.seen.garbage += system.network.garbage;
     }
 }
 
@@ -127,17 +123,8 @@ fn setup(n: usize, chance: &mut Chance) -> Setup {
         .with_arbitration(*chance.pick(&Arbitration::ALL))
 }
 
-/// A message with its sender and receiver.
-type Letter<P> = (NodeId, NodeId, <P as Protocol>::Message);
-
 struct System<'a, P: Mutex> {
-    nodes: Vec<P>,
-    order: Order,
-    in_flight: Vec<Letter<P>>,
-    /// What was sent of late, delivered or not.
-    sent: Vec<Letter<P>>,
-    /// Every input with its result, for the report of a failure.
-    story: Vec<String>,
+    network: Network<P>,
     seen: &'a mut Seen,
 }
 
@@ -149,149 +136,44 @@ impl<P: Mutex> System<'_, P> {
             0 | 1 => self.command(chance, Lock::Request),
             2 | 3 => self.command(chance, Lock::Release),
             _ => {
-                if let Some((from, to, message)) = self.next_letter(chance) {
+                if let Some((from, to, message)) = self.network.next_message(chance) {
                     let result = self.step(to, Input::Deliver { from, message });
-                    assert_eq!(result, Ok(()), "an honest message was refused\n{}", self.report());
+                    let report = || self.network.report();
+                    assert_eq!(result, Ok(()), "an honest message was refused\n{}", report());
                 }
             }
         }
     }
 
     fn hostile_step(&mut self, chance: &mut Chance) {
-        let node = self.anybody(chance);
-        let letter = match chance.below(16) {
+        let message = match chance.below(16) {
             0 | 1 => return self.command(chance, Lock::Request),
             2 | 3 => return self.command(chance, Lock::Release),
-            4 | 5 => self.old_letter(chance),
-            6 => self.old_letter(chance).map(|(_, to, message)| {
-                let from = self.stranger(to, chance);
-                (from, to, message)
-            }),
-            7 => self.old_letter(chance).map(|(from, _, message)| (from, node, message)),
-            8 => self.garbage(chance).map(|message| (self.anybody(chance), node, message)),
-            9 => self.bent_letter(chance),
-            _ => self.next_letter(chance),
+            4..=9 => self.network.forged_message(
+                chance,
+                &[u64::MAX, u64::from(u32::MAX) - 1, 1 << 62],
+                24,
+            ),
+            _ => self.network.next_message(chance),
         };
-        if let Some((from, to, message)) = letter {
+        if let Some((from, to, message)) = message {
             let _ = self.step(to, Input::Deliver { from, message });
         }
     }
 
-    fn anybody(&self, chance: &mut Chance) -> NodeId {
-        NodeId::new(chance.below(self.nodes.len()))
-    }
-
-    /// The node itself, or one that does not exist.
-    fn stranger(&self, to: NodeId, chance: &mut Chance) -> NodeId {
-        let n = self.nodes.len();
-        *chance.pick(&[to, NodeId::new(n), NodeId::new(n + 7), NodeId::new(u32::MAX as usize - 1)])
-    }
-
     fn command(&mut self, chance: &mut Chance, command: Lock) {
-        let node = self.anybody(chance);
+        let node = self.network.anybody(chance);
         let _ = self.step(node, Input::Command(command));
     }
 
-    /// Takes a message from the network: the oldest of its link where the channel is ordered.
-    fn next_letter(&mut self, chance: &mut Chance) -> Option<Letter<P>> {
-        if self.in_flight.is_empty() {
-            return None;
-        }
-        let mut at = chance.below(self.in_flight.len());
-        if self.order == Order::Fifo {
-            let link = |letter: &Letter<P>| (letter.0, letter.1);
-            let drawn = link(&self.in_flight[at]);
-            at = self.in_flight.iter().position(|letter| link(letter) == drawn).unwrap_or(at);
-        }
-        Some(self.in_flight.remove(at))
-    }
-
-    /// A message that was sent some time.
-    fn old_letter(&self, chance: &mut Chance) -> Option<Letter<P>> {
-        if self.sent.is_empty() { None } else { Some(chance.pick(&self.sent).clone()) }
-    }
-
-    /// A message that was sent, with a bit, a byte or a number of it changed on the way.
-    fn bent_letter(&mut self, chance: &mut Chance) -> Option<Letter<P>> {
-        let (from, to, message) = self.old_letter(chance)?;
-        let mut bytes = postcard::to_stdvec(&message).expect("a message can be written");
-        let at = chance.below(bytes.len());
-        match chance.below(3) {
-            0 => bytes[at] ^= 1 << chance.below(8),
-            1 => bytes[at] = chance.byte(),
-            _ => {
-                // The largest numbers take many bytes, which no change of one byte makes.
-                let huge = *chance.pick(&[u64::MAX, u64::from(u32::MAX) - 1, 1 << 62]);
-                bytes.splice(at..=at, postcard::to_stdvec(&huge).expect("a number can be written"));
-            }
-        }
-        Some((from, to, self.decode(&bytes)?))
-    }
-
-    /// Whatever a few random bytes happen to mean.
-    fn garbage(&mut self, chance: &mut Chance) -> Option<P::Message> {
-        let bytes: Vec<u8> = (0..1 + chance.below(24)).map(|_| chance.byte()).collect();
-        self.decode(&bytes)
-    }
-
-    fn decode(&mut self, bytes: &[u8]) -> Option<P::Message> {
-        let message = postcard::take_from_bytes(bytes).ok().map(|(message, _rest)| message);
-        self.seen.garbage += u64::from(message.is_some());
-        message
-    }
-
-    /// One step of one node, with all that is promised of it.
     fn step(&mut self, node: NodeId, input: Input<P>) -> Result<(), Refused> {
-        let before = self.nodes[node.index()].clone();
-        let mut out = Outbox::new();
-        out.emit(Entered);
-        self.story.push(format!("{node} {input:?}"));
-        let stepped = catch_unwind(AssertUnwindSafe(|| {
-            let result = self.nodes[node.index()].step(input, &mut out);
-            (result, out)
-        }));
-        let Ok((result, mut out)) = stepped else { panic!("a step panicked\n{}", self.report()) };
-        if let Err(refused) = result {
-            self.story.push(format!("  {refused}"));
-            let after = &self.nodes[node.index()];
-            assert_eq!(*after, before, "a refusal changed the node\n{}", self.report());
-            assert_eq!(out.effects().len(), 1, "a refusal added effects\n{}", self.report());
-        }
-        match result {
-            Ok(()) => {}
+        let result = self.network.step(node, input, Entered);
+        match &result {
+            Ok(events) => self.seen.entered += events.len() as u64,
             Err(Refused::Busy) => self.seen.busy += 1,
             Err(Refused::NotHeld) => self.seen.not_held += 1,
             Err(Refused::Unexpected(_)) => self.seen.unexpected += 1,
         }
-        let mut effects = out.drain();
-        let first = effects.next();
-        assert_eq!(first, Some(Effect::Emit(Entered)), "what was in the outbox stays there");
-        for effect in effects {
-            match effect {
-                Effect::Send { to, message } => self.post(node, to, message),
-                Effect::Broadcast { message } => {
-                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone());
-                    }
-                }
-                Effect::Emit(Entered) => self.seen.entered += 1,
-                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
-            }
-        }
-        result
-    }
-
-    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message) {
-        let known = to.index() < self.nodes.len() && to != from;
-        assert!(known, "{from} sends to {to}, which is no other node\n{}", self.report());
-        if self.sent.len() == MEMORY {
-            self.sent.remove(0);
-        }
-        self.sent.push((from, to, message.clone()));
-        self.in_flight.push((from, to, message));
-    }
-
-    fn report(&self) -> String {
-        format!("after:\n{}", self.story.join("\n"))
+        result.map(drop)
     }
 }

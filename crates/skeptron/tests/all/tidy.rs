@@ -141,7 +141,7 @@ fn names_are_unique_and_telling() {
 /// Each file beside the shared ones is an algorithm of the catalogue, and the other way round.
 #[test]
 fn every_algorithm_has_its_file() {
-    let rules = ["arbiter", "candidate", "mod", "permission", "queue", "stage"];
+    let rules = ["arbiter", "candidate", "mod", "permission", "queue", "rules", "stage"];
     let kinds = ["mode", "shared", "usage"];
     let shared = [&rules[..], &kinds].concat();
     let mutexes = catalogue::all().map(|info| info.name).collect();

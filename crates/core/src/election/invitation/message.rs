@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
-use crate::election::Epoch;
+use crate::election::{Epoch, kinds};
 
 /// What the nodes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,16 +26,12 @@ pub enum Msg {
 }
 
 impl Message for Msg {
-    const KINDS: &'static [&'static str] = &["AYCOORD", "ANSWER", "INVITATION", "ACCEPT", "READY"];
-
-    fn kind(&self) -> usize {
-        match self {
-            Msg::AyCoord(_) => 0,
-            Msg::Answer { .. } => 1,
-            Msg::Invitation(_) => 2,
-            Msg::Accept(_) => 3,
-            Msg::Ready(_) => 4,
-        }
+    kinds! {
+        AyCoord = "AYCOORD",
+        Answer = "ANSWER",
+        Invitation = "INVITATION",
+        Accept = "ACCEPT",
+        Ready = "READY",
     }
 
     fn payload(&self) -> String {

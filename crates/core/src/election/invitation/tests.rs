@@ -96,7 +96,7 @@ fn of_two_that_invite_each_other_one_yields() {
     for caller in [0, 3] {
         stage.ring(caller, Alarm::Answers);
     }
-    assert_eq!(stage.sent().iter().filter(|&&kind| kind == "INVITATION").count(), 2);
+    assert_eq!(stage.sent_of("INVITATION"), 2);
     stage.settle();
     assert_eq!(stage.leaders(), [stage.leaders()[0]; 4]);
     let epochs: Vec<_> = (0..4).map(|node| stage.named(node).unwrap().epoch).collect();
@@ -188,22 +188,22 @@ fn a_messenger_is_no_coordinator() {
 fn what_no_correct_peer_can_have_sent_is_refused() {
     let mut stage = stage(3);
     let group = |round, by| Epoch { round, by: node(by) };
-    for (from, to, message) in [
-        (7, 1, Msg::AyCoord(group(1, 0))),
-        (1, 1, Msg::AyCoord(group(1, 1))),
-        (0, 1, Msg::AyCoord(group(1, 2))),
-        (0, 1, Msg::AyCoord(group(u32::MAX, 0))),
-        (0, 1, Msg::Answer { group: group(1, 7), looking: false }),
-        (0, 1, Msg::Answer { group: group(1, 2), looking: true }),
-        (0, 1, Msg::Invitation(group(1, 1))),
-        (0, 1, Msg::Invitation(group(u32::MAX, 0))),
-        (0, 1, Msg::Accept(group(1, 2))),
-        (0, 1, Msg::Accept(group(1, 1))),
-        (0, 1, Msg::Ready(group(1, 2))),
-    ] {
-        let refused = stage.inject(from, to, message.clone());
-        assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-    }
+    stage.refuses(
+        1,
+        [
+            (7, Msg::AyCoord(group(1, 0))),
+            (1, Msg::AyCoord(group(1, 1))),
+            (0, Msg::AyCoord(group(1, 2))),
+            (0, Msg::AyCoord(group(u32::MAX, 0))),
+            (0, Msg::Answer { group: group(1, 7), looking: false }),
+            (0, Msg::Answer { group: group(1, 2), looking: true }),
+            (0, Msg::Invitation(group(1, 1))),
+            (0, Msg::Invitation(group(u32::MAX, 0))),
+            (0, Msg::Accept(group(1, 2))),
+            (0, Msg::Accept(group(1, 1))),
+            (0, Msg::Ready(group(1, 2))),
+        ],
+    );
 }
 
 /// Everything at once: crashes, returns, losses, early alarms and false suspicions.

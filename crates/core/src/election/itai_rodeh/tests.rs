@@ -5,8 +5,7 @@ use crate::election::storm::{self, GALE, SQUALL};
 use crate::topology::Ring;
 
 fn stage(ring: Ring) -> Stage<ItaiRodeh> {
-    let setup = Setup::new(ring.nodes()).and_then(|setup| setup.with_ring(ring)).unwrap();
-    Stage::new("itai-rodeh", &setup)
+    Stage::on_ring("itai-rodeh", ring)
 }
 
 /// Everybody calls and draws what is laid ready at its place in the ring. Returns the kinds of the messages, the place
@@ -136,20 +135,20 @@ fn a_lost_number_is_missed() {
 #[test]
 fn what_no_correct_peer_can_have_sent_is_refused() {
     let id = |id, hops| Msg::Id { round: 1, id, hops, marked: false };
-    for (from, message) in [
-        (7, id(1, 1)),
-        (1, id(1, 1)),
-        (0, id(0, 1)),
-        (0, id(4, 1)),
-        (0, id(1, 0)),
-        (0, id(1, 4)),
-        (0, Msg::Elected { round: 1, hops: 0 }),
-        (0, Msg::Elected { round: 1, hops: 4 }),
-        (0, Msg::Elected { round: u32::MAX, hops: 1 }),
-    ] {
-        let refused = stage(Ring::ascending(3)).inject(from, 1, message.clone());
-        assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {message:?}");
-    }
+    stage(Ring::ascending(3)).refuses(
+        1,
+        [
+            (7, id(1, 1)),
+            (1, id(1, 1)),
+            (0, id(0, 1)),
+            (0, id(4, 1)),
+            (0, id(1, 0)),
+            (0, id(1, 4)),
+            (0, Msg::Elected { round: 1, hops: 0 }),
+            (0, Msg::Elected { round: 1, hops: 4 }),
+            (0, Msg::Elected { round: u32::MAX, hops: 1 }),
+        ],
+    );
 }
 
 #[test]

@@ -180,21 +180,21 @@ fn what_no_correct_peer_can_have_sent_is_refused() {
     let mut stage = stage(line(3));
     let wave = |round, by| Epoch { round, by: node(by) };
     let explorer = |wave, returned| Msg::Explorer { wave, returned };
-    for (from, to, message) in [
-        (2, 0, explorer(wave(1, 2), false)),
-        (7, 0, explorer(wave(1, 2), false)),
-        (0, 0, explorer(wave(1, 2), false)),
-        (1, 0, explorer(wave(1, 7), false)),
-        (1, 0, explorer(wave(1, 0), false)),
-        (1, 0, explorer(wave(1, 2), true)),
-        (1, 0, explorer(wave(u32::MAX, 1), false)),
-        (1, 0, Msg::Echo(wave(1, 2))),
-        (1, 0, Msg::Leader(wave(1, 2))),
-        (1, 0, Msg::Leader(wave(0, 0))),
-    ] {
-        let refused = stage.inject(from, to, message.clone());
-        assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
-    }
+    stage.refuses(
+        0,
+        [
+            (2, explorer(wave(1, 2), false)),
+            (7, explorer(wave(1, 2), false)),
+            (0, explorer(wave(1, 2), false)),
+            (1, explorer(wave(1, 7), false)),
+            (1, explorer(wave(1, 0), false)),
+            (1, explorer(wave(1, 2), true)),
+            (1, explorer(wave(u32::MAX, 1), false)),
+            (1, Msg::Echo(wave(1, 2))),
+            (1, Msg::Leader(wave(1, 2))),
+            (1, Msg::Leader(wave(0, 0))),
+        ],
+    );
 }
 
 #[test]

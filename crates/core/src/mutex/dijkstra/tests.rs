@@ -1,5 +1,6 @@
 use super::*;
 use crate::mutex::stage::Stage;
+use crate::{Input, Protocol as _};
 
 fn stage(n: usize, beginnings: &[u64]) -> Stage<Dijkstra> {
     let setup = Setup::new(n).unwrap().with_beginnings(beginnings.to_vec()).unwrap();

@@ -296,12 +296,10 @@ impl Protocol for Foreign {
         match &input {
             Input::Start => {}
             Input::Command(Lock::Request) => {
-                phase.may_request()?;
-                phase = Phase::Waiting;
+                phase.request()?;
             }
             Input::Command(Lock::Release) => {
-                phase.may_release()?;
-                phase = Phase::Idle;
+                phase.release()?;
             }
             // Programs are not told of crashes.
             Input::Command(Lock::Suspect(_)) => return Ok(()),

@@ -33,15 +33,6 @@ fn a_lone_request_is_answered_by_all() {
     assert_eq!((stage.entries(), stage.sent()), (&[3, 3][..], 2 * 2 * 3));
 }
 
-#[test]
-fn a_single_node_enters_at_once() {
-    let mut stage = stage("lodha-kshemkalyani", 1);
-    stage.request(0);
-    stage.release(0);
-    stage.request(0);
-    assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
-}
-
 /// A request that was made after the other was heard of is deferred and gets a REPLY.
 #[test]
 fn a_later_request_is_deferred() {

@@ -8,7 +8,8 @@ use crate::mutex::naimi_trehel::NaimiTrehel;
 use crate::mutex::ricart_agrawala::RicartAgrawala;
 use crate::mutex::shared::{Shared, SharedMsg};
 use crate::mutex::{Mode, Mutex};
-use crate::{Effect, Input, Message as _, NodeId, Outbox, Protocol as _, Refused, Setup};
+use crate::protocol::checked_step;
+use crate::{Effect, Input, Message as _, NodeId, Refused, Setup};
 
 const READ: Mode = Mode::SHARED;
 const WRITE: Mode = Mode::EXCLUSIVE;
@@ -34,34 +35,18 @@ impl<P: Mutex> Scene<P> {
     }
 
     fn step(&mut self, node: usize, input: Input<Shared<P>>) -> Result<(), Refused> {
-        let before = self.nodes[node].clone();
-        let mut out = Outbox::new();
-        let result = self.nodes[node].step(input, &mut out);
-        if result.is_err() {
-            assert_eq!(
-                (&self.nodes[node], out.effects().len()),
-                (&before, 0),
-                "refused: unchanged"
-            );
-        }
-        for effect in out.drain() {
+        for effect in checked_step(&mut self.nodes, node, input)? {
             match effect {
-                Effect::Send { to, message } => self.post(node, to.index(), message),
-                Effect::Broadcast { message } => {
-                    for to in (0..self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone());
-                    }
+                Effect::Send { to, message } => {
+                    self.sent.push(message.label());
+                    self.flight.push_back((node, to.index(), message));
                 }
+                Effect::Broadcast { .. } => unreachable!("it comes as single messages"),
                 Effect::Emit(event) => self.told.push((node, event)),
-                Effect::Arm { .. } | Effect::Disarm(_) => unreachable!("it has no timers"),
+                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
             }
         }
-        result
-    }
-
-    fn post(&mut self, from: usize, to: usize, message: SharedMsg<P::Message>) {
-        self.sent.push(message.label());
-        self.flight.push_back((from, to, message));
+        Ok(())
     }
 
     fn act(&mut self, node: usize, access: Access) -> Result<(), Refused> {
