@@ -155,6 +155,26 @@ pub struct Broken {
     pub refuted_by: &'static str,
 }
 
+/// The variants of an algorithm: `SOUND`, and for each of its flaws the name of the variant that has it, what is [`Broken`]
+/// there, and what else its entry says. Declares `VARIANTS`, and `flaw_of` a name.
+macro_rules! variants {
+    ($info:ident { $($flaw:ident = $name:literal $(with { $($other:tt)* })? { $($broken:tt)* })* }) => {
+        const VARIANTS: &[$info] = &[
+            SOUND,
+            $($info { name: $name, broken: Some(Broken { $($broken)* }), $($($other)*)? ..SOUND },)*
+        ];
+
+        fn flaw_of(name: &str) -> Result<Flaw, SetupError> {
+            match name {
+                $($name => Ok(Flaw::$flaw),)*
+                _ if name == SOUND.name => Ok(Flaw::None),
+                _ => Err(SetupError::UnknownName(name.into())),
+            }
+        }
+    };
+}
+pub(crate) use variants;
+
 /// Which property a broken variant violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {

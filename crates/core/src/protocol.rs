@@ -80,6 +80,14 @@ pub enum Counter {
     Requests(NodeId),
 }
 
+impl Counter {
+    /// Shows how often each node has asked.
+    pub(crate) fn of_requests(numbers: &mut [u64], each: &mut dyn FnMut(Counter, &mut u64)) {
+        let numbers = numbers.iter_mut().enumerate();
+        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+    }
+}
+
 /// What travels between nodes: a small closed set of kinds, counted and drawn by name.
 pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync {
     /// The names of all kinds, as the papers write them.

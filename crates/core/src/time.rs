@@ -45,6 +45,16 @@ impl LamportClock {
         each(Counter::Clock, &mut self.0);
     }
 
+    /// Shows the value and a stamp that it gave.
+    pub(crate) fn counters_with(
+        &mut self,
+        stamp: &mut u64,
+        each: &mut dyn FnMut(Counter, &mut u64),
+    ) {
+        self.counters(each);
+        each(Counter::Clock, stamp);
+    }
+
     /// The present value.
     #[must_use]
     pub fn now(self) -> u64 {

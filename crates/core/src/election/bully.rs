@@ -7,7 +7,7 @@ use super::{
     Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
     known_epoch,
 };
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -322,61 +322,39 @@ impl Bully {
     }
 }
 
+variants! { ElectionInfo {
+    OnlyAnswers = "bully-only-answers" {
+        flaw: "a node that is asked answers OK but holds no election of its own",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --crash 3@0 --initiators 1",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    ShortTimeout = "bully-short-timeout" {
+        flaw: "it waits one bound for an answer that takes two",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 3 --initiators 1",
+        refuted_by: "-n 3 --initiators 1 --keep-going",
+    }
+    NeverAgain = "bully-never-again" {
+        flaw: "a node that got an OK waits for the winner for ever, though it may crash",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --crash 3@0 --crash 2@4 --initiators 1",
+        refuted_by: "-n 3 --initiators 1 --crashes 1",
+    }
+    DeafWhileAsking = "bully-deaf-while-asking" {
+        flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --crash 3@0..11 --initiators 2@10 --latency 0.5 --bound 1",
+        refuted_by: "-n 3 --initiators 2 --crashes 1 --victims 3 --restarts 1",
+    }
+} }
+
 impl Election for Bully {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "bully-only-answers",
-            broken: Some(Broken {
-                flaw: "a node that is asked answers OK but holds no election of its own",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --crash 3@0 --initiators 1",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "bully-short-timeout",
-            broken: Some(Broken {
-                flaw: "it waits one bound for an answer that takes two",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 3 --initiators 1",
-                refuted_by: "-n 3 --initiators 1 --keep-going",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "bully-never-again",
-            broken: Some(Broken {
-                flaw: "a node that got an OK waits for the winner for ever, though it may crash",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --crash 3@0 --crash 2@4 --initiators 1",
-                refuted_by: "-n 3 --initiators 1 --crashes 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "bully-deaf-while-asking",
-            broken: Some(Broken {
-                flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --crash 3@0..11 --initiators 2@10 --latency 0.5 --bound 1",
-                refuted_by: "-n 3 --initiators 2 --crashes 1 --victims 3 --restarts 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "bully" => Flaw::None,
-            "bully-only-answers" => Flaw::OnlyAnswers,
-            "bully-short-timeout" => Flaw::ShortTimeout,
-            "bully-never-again" => Flaw::NeverAgain,
-            "bully-deaf-while-asking" => Flaw::DeafWhileAsking,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let n = setup.nodes();
         let node = |me| Bully {
             me,

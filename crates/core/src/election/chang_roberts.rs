@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Turn, Way};
+use super::circle::{Alarm, Circle, EPOCH, PARTICIPANT, SURVIVES, SUSPECTED, Turn, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, variants};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Only ELECTION messages are counted.
@@ -32,7 +32,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     memory: Formula("4N²+150N"),
     claims: Claims {
         highest: true,
-        survives: "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm",
+        survives: SURVIVES,
         cases: &[
             ALL_CALL,
             Case {
@@ -117,15 +117,7 @@ const SOUND: ElectionInfo = ElectionInfo {
         "7 ELECTION | {me} < {message[by]}; {epoch'[by]} = {me} | {message[by]} is dead",
         "8 trust | {epoch} < {epoch'} | {whom} is back",
     ],
-    variables: &[
-        Variable::new(
-            "participant",
-            "participant",
-            "whether it takes part and knows no leader yet",
-        ),
-        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
-    ],
+    variables: &[PARTICIPANT, EPOCH, SUSPECTED],
     notes: &[
         "The first five rules are the paper's. The others are about crashes, of which it knows none; without \
          crashes they cost no message.",
@@ -283,50 +275,33 @@ impl ChangRoberts {
     }
 }
 
+variants! { ElectionInfo {
+    SwallowsNothing = "chang-roberts-swallows-nothing" {
+        flaw: "a lower id is passed on like a higher one, so everybody's comes home",
+        breaks: Breaks::Validity,
+        shown_by: "-n 3 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    KeepsStill = "chang-roberts-keeps-still" {
+        flaw: "a node swallows a lower id but does not send its own instead",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1@0 --until 200",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    NoAlarm = "chang-roberts-no-alarm" {
+        flaw: "nobody minds if an id is lost with whoever held it",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1 --crashes 1",
+    }
+} }
+
 impl Election for ChangRoberts {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "chang-roberts-swallows-nothing",
-            broken: Some(Broken {
-                flaw: "a lower id is passed on like a higher one, so everybody's comes home",
-                breaks: Breaks::Validity,
-                shown_by: "-n 3 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "chang-roberts-keeps-still",
-            broken: Some(Broken {
-                flaw: "a node swallows a lower id but does not send its own instead",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1@0 --until 200",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "chang-roberts-no-alarm",
-            broken: Some(Broken {
-                flaw: "nobody minds if an id is lost with whoever held it",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "chang-roberts" => Flaw::None,
-            "chang-roberts-swallows-nothing" => Flaw::SwallowsNothing,
-            "chang-roberts-keeps-still" => Flaw::KeepsStill,
-            "chang-roberts-no-alarm" => Flaw::NoAlarm,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |circle| ChangRoberts { circle, flaw, epoch: Epoch::FIRST, participant: false };
         Ok(Circle::all(setup).into_iter().map(node).collect())
     }
@@ -345,7 +320,7 @@ mod tests {
     use super::*;
     use crate::NodeId;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, FOG, GALE, SQUALL};
+    use crate::election::storm;
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<ChangRoberts> {
@@ -431,20 +406,8 @@ mod tests {
                 (0, Msg::Elected(epoch(3))),
             ],
         );
-        let mut stage = stage(Ring::ascending(3));
-        stage.inject(0, 1, Msg::Election(epoch(0))).unwrap();
-        (0..50).for_each(|_| stage.tick());
+        stage(Ring::ascending(3)).takes(0, Msg::Election(epoch(0)));
     }
 
-    #[test]
-    fn it_survives_storms() {
-        for weather in [SQUALL, GALE, FOG] {
-            storm::survives::<ChangRoberts>("chang-roberts", weather, 10_000);
-        }
-    }
-
-    #[test]
-    fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<ChangRoberts>(SQUALL, 20_000);
-    }
+    storm::storms!(ChangRoberts);
 }

@@ -3,9 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Epoch, NOT_DRAWN, Notice};
+use crate::catalogue::Variable;
 use crate::protocol::known_peer;
 use crate::topology::Ring;
 use crate::{Input, NodeId, NodeSet, Protocol, Refused, Setup};
+
+/// What the elections that send ids round the ring survive.
+pub(super) const SURVIVES: &str = "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm";
+/// A field of the elections that have rounds with participants.
+pub(super) const PARTICIPANT: Variable =
+    Variable::new("participant", "participant", "whether it takes part and knows no leader yet");
+/// A field of those in which the highest id wins.
+pub(super) const EPOCH: Variable =
+    Variable::new("epoch", "max", "the present round, and the highest id seen in it");
+/// A field of [`Circle`].
+pub(super) const SUSPECTED: Variable =
+    Variable::new("circle.suspected", "suspected", "whom its detector takes for dead");
 
 /// One node's view of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

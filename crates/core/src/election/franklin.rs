@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Turn, Way};
+use super::circle::{Alarm, Circle, EPOCH, PARTICIPANT, SURVIVES, SUSPECTED, Turn, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls, everything counted.
@@ -32,7 +32,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     memory: Formula("4N²+250N"),
     claims: Claims {
         highest: true,
-        survives: "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm",
+        survives: SURVIVES,
         cases: &[
             ALL_CALL,
             Case {
@@ -102,16 +102,12 @@ const SOUND: ElectionInfo = ElectionInfo {
         "9 trust | {epoch} < {epoch'} | {whom} is back",
     ],
     variables: &[
-        Variable::new(
-            "participant",
-            "participant",
-            "whether it takes part and knows no leader yet",
-        ),
-        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
+        PARTICIPANT,
+        EPOCH,
         Variable::new("candidate", "active", "whether it is still a candidate"),
         Variable::new("left", "left", "ids from the left that wait for one from the right"),
         Variable::new("right", "right", "ids from the right that wait for one from the left"),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
+        SUSPECTED,
     ],
     notes: &[
         "Every phase sends two messages over each link, one each way: 2N. The last candidate is alone in the last \
@@ -352,50 +348,33 @@ fn patience(nodes: usize) -> u32 {
     u32::try_from(nodes.saturating_mul(phases + 3)).unwrap_or(u32::MAX)
 }
 
+variants! { ElectionInfo {
+    LocalMaximum = "franklin-local-maximum" {
+        flaw: "who is higher than both neighbours takes itself for the leader",
+        breaks: Breaks::Validity,
+        shown_by: "-n 4 --initiators 3@0 --ring 1,3,2,4",
+        refuted_by: "-n 4 --initiators 3 --ring 1,3,2,4",
+    }
+    Swallows = "franklin-swallows" {
+        flaw: "who has given up passes no ids on",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1@0 --until 200",
+        refuted_by: "-n 2 --initiators 1",
+    }
+    IgnoresCrashes = "franklin-ignores-crashes" {
+        flaw: "an election that a crash has interrupted is not begun again",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@0.5 --initiators 3@0",
+        refuted_by: "-n 3 --initiators 2 --crashes 1",
+    }
+} }
+
 impl Election for Franklin {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "franklin-local-maximum",
-            broken: Some(Broken {
-                flaw: "who is higher than both neighbours takes itself for the leader",
-                breaks: Breaks::Validity,
-                shown_by: "-n 4 --initiators 3@0 --ring 1,3,2,4",
-                refuted_by: "-n 4 --initiators 3 --ring 1,3,2,4",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "franklin-swallows",
-            broken: Some(Broken {
-                flaw: "who has given up passes no ids on",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1@0 --until 200",
-                refuted_by: "-n 2 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "franklin-ignores-crashes",
-            broken: Some(Broken {
-                flaw: "an election that a crash has interrupted is not begun again",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@0.5 --initiators 3@0",
-                refuted_by: "-n 3 --initiators 2 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "franklin" => Flaw::None,
-            "franklin-local-maximum" => Flaw::LocalMaximum,
-            "franklin-swallows" => Flaw::Swallows,
-            "franklin-ignores-crashes" => Flaw::IgnoresCrashes,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |circle| Franklin {
             circle,
             flaw,
@@ -529,16 +508,7 @@ mod tests {
                 (0, Msg::Elected(epoch(3))),
             ],
         );
-        let mut stage = stage(Ring::ascending(3));
-        stage.inject(0, 1, id(0)).unwrap();
-        (0..50).for_each(|_| stage.tick());
-    }
-
-    #[test]
-    fn it_survives_storms() {
-        for weather in [SQUALL, GALE, FOG] {
-            storm::survives::<Franklin>("franklin", weather, 10_000);
-        }
+        stage(Ring::ascending(3)).takes(0, id(0));
     }
 
     /// The channels that it claims are any: in every storm messages overtake each other.
@@ -550,8 +520,5 @@ mod tests {
         }
     }
 
-    #[test]
-    fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<Franklin>(SQUALL, 20_000);
-    }
+    storm::storms!(Franklin);
 }

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Turn, Way};
+use super::circle::{Alarm, Circle, EPOCH, PARTICIPANT, SURVIVES, SUSPECTED, Turn, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls.
@@ -30,7 +30,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     memory: Formula("4N²+150N"),
     claims: Claims {
         highest: true,
-        survives: "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm",
+        survives: SURVIVES,
         cases: &[
             ALL_CALL,
             Case {
@@ -94,15 +94,11 @@ const SOUND: ElectionInfo = ElectionInfo {
         "10 trust | {epoch} < {epoch'} | {whom} is back",
     ],
     variables: &[
-        Variable::new(
-            "participant",
-            "participant",
-            "whether it takes part and knows no leader yet",
-        ),
-        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
+        PARTICIPANT,
+        EPOCH,
         Variable::new("phase", "k", "a candidate asks over 2ᵏ hops"),
         Variable::new("replied", "replied", "from which side a REPLY has come in this phase"),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
+        SUSPECTED,
     ],
     notes: &[
         "The first seven rules are the paper's, except that a node also swallows an id between its own and \
@@ -354,50 +350,33 @@ impl HirschbergSinclair {
     }
 }
 
+variants! { ElectionInfo {
+    LocalMaximum = "hirschberg-sinclair-local-maximum" {
+        flaw: "who has beaten both neighbours takes itself for the leader",
+        breaks: Breaks::Validity,
+        shown_by: "-n 4 --initiators 3@0 --ring 1,3,2,4",
+        refuted_by: "-n 4 --initiators 3 --ring 1,3,2,4",
+    }
+    KeepsStill = "hirschberg-sinclair-keeps-still" {
+        flaw: "a node swallows a lower id but does not become a candidate itself",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1@0 --until 300",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    NoAlarm = "hirschberg-sinclair-no-alarm" {
+        flaw: "nobody minds if a question or its answer is lost with whoever held it",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@0.5 --initiators 3@0",
+        refuted_by: "-n 3 --initiators 2 --crashes 1",
+    }
+} }
+
 impl Election for HirschbergSinclair {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "hirschberg-sinclair-local-maximum",
-            broken: Some(Broken {
-                flaw: "who has beaten both neighbours takes itself for the leader",
-                breaks: Breaks::Validity,
-                shown_by: "-n 4 --initiators 3@0 --ring 1,3,2,4",
-                refuted_by: "-n 4 --initiators 3 --ring 1,3,2,4",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "hirschberg-sinclair-keeps-still",
-            broken: Some(Broken {
-                flaw: "a node swallows a lower id but does not become a candidate itself",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1@0 --until 300",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "hirschberg-sinclair-no-alarm",
-            broken: Some(Broken {
-                flaw: "nobody minds if a question or its answer is lost with whoever held it",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@0.5 --initiators 3@0",
-                refuted_by: "-n 3 --initiators 2 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "hirschberg-sinclair" => Flaw::None,
-            "hirschberg-sinclair-local-maximum" => Flaw::LocalMaximum,
-            "hirschberg-sinclair-keeps-still" => Flaw::KeepsStill,
-            "hirschberg-sinclair-no-alarm" => Flaw::NoAlarm,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |circle| HirschbergSinclair {
             circle,
             flaw,
@@ -429,7 +408,7 @@ mod tests {
     use super::*;
     use crate::NodeId;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, FOG, GALE, SQUALL};
+    use crate::election::storm;
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<HirschbergSinclair> {
@@ -512,20 +491,8 @@ mod tests {
                 (0, Msg::Elected(epoch(1 << 30))),
             ],
         );
-        let mut stage = stage(Ring::ascending(3));
-        stage.inject(2, 1, probe(0, 63, 1 << 63)).unwrap();
-        (0..100).for_each(|_| stage.tick());
+        stage(Ring::ascending(3)).takes(2, probe(0, 63, 1 << 63));
     }
 
-    #[test]
-    fn it_survives_storms() {
-        for weather in [SQUALL, GALE, FOG] {
-            storm::survives::<HirschbergSinclair>("hirschberg-sinclair", weather, 10_000);
-        }
-    }
-
-    #[test]
-    fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<HirschbergSinclair>(SQUALL, 20_000);
-    }
+    storm::storms!(HirschbergSinclair);
 }

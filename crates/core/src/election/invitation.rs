@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, known_epoch,
 };
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -525,50 +525,33 @@ impl Invitation {
     }
 }
 
+variants! { ElectionInfo {
+    FollowsMessenger = "invitation-follows-messenger" {
+        flaw: "a member that its coordinator brings along takes that one for the leader of the new group",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 3 --initiators 1@0,3@10",
+        refuted_by: "-n 3 --initiators 1,3",
+    }
+    WaitsForReady = "invitation-waits-for-ready" {
+        flaw: "a node that has accepted waits for READY for ever, though the coordinator may crash",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators all@0 --crash 3@3.5",
+        refuted_by: "-n 2 --initiators all --crashes 1",
+    }
+    LooksOnce = "invitation-looks-once" {
+        flaw: "a coordinator does not look again for those who have not answered",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1@0 --loss 0.2",
+        refuted_by: "-n 2 --initiators 1 --loss 1",
+    }
+} }
+
 impl Election for Invitation {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "invitation-follows-messenger",
-            broken: Some(Broken {
-                flaw: "a member that its coordinator brings along takes that one for the leader of the new group",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 3 --initiators 1@0,3@10",
-                refuted_by: "-n 3 --initiators 1,3",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "invitation-waits-for-ready",
-            broken: Some(Broken {
-                flaw: "a node that has accepted waits for READY for ever, though the coordinator may crash",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators all@0 --crash 3@3.5",
-                refuted_by: "-n 2 --initiators all --crashes 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "invitation-looks-once",
-            broken: Some(Broken {
-                flaw: "a coordinator does not look again for those who have not answered",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1@0 --loss 0.2",
-                refuted_by: "-n 2 --initiators 1 --loss 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "invitation" => Flaw::None,
-            "invitation-follows-messenger" => Flaw::FollowsMessenger,
-            "invitation-waits-for-ready" => Flaw::WaitsForReady,
-            "invitation-looks-once" => Flaw::LooksOnce,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| Invitation {
             me,
             n: setup.nodes() as u32,

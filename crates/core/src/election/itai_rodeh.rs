@@ -6,12 +6,12 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Turn, Way};
+use super::circle::{Circle, PARTICIPANT, SUSPECTED, Turn, Way};
 use super::{
     Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
     known_epoch,
 };
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{Claim, Formula, Input, Message, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls, everything counted.
@@ -94,11 +94,7 @@ const SOUND: ElectionInfo = ElectionInfo {
         "10 trust | {drawing'} = yes | {whom} is back",
     ],
     variables: &[
-        Variable::new(
-            "participant",
-            "participant",
-            "whether it takes part and knows no leader yet",
-        ),
+        PARTICIPANT,
         Variable::new(
             "epoch",
             "round",
@@ -106,7 +102,7 @@ const SOUND: ElectionInfo = ElectionInfo {
         ),
         Variable::new("id", "id", "the number that it has drawn, if it is a candidate"),
         Variable::new("drawing", "drawing", "whether it waits for a random number"),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
+        SUSPECTED,
     ],
     notes: &[
         "Without ids no deterministic algorithm elects a leader: in a ring whose nodes all do the same at the same time they \
@@ -360,61 +356,39 @@ impl ItaiRodeh {
     }
 }
 
+variants! { ElectionInfo {
+    NoMark = "itai-rodeh-no-mark" {
+        flaw: "a tie is not marked, so each of the tied takes its number for the only highest",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 3 --initiators 1@0,2@0,3@0",
+        refuted_by: "-n 2",
+    }
+    NoHops = "itai-rodeh-no-hops" {
+        flaw: "hops are not counted: whoever gets its own number takes it for its own message",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 3 --initiators 1@0,2@0,3@0",
+        refuted_by: "-n 2",
+    }
+    SameNumber = "itai-rodeh-same-number" {
+        flaw: "the tied try again with the same number instead of drawing another",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1@0,2@0,3@0 --until 200",
+        refuted_by: "-n 2",
+    }
+    IgnoresCrashes = "itai-rodeh-ignores-crashes" {
+        flaw: "an election that a crash has interrupted is not begun again",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1 --crashes 1",
+    }
+} }
+
 impl Election for ItaiRodeh {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "itai-rodeh-no-mark",
-            broken: Some(Broken {
-                flaw: "a tie is not marked, so each of the tied takes its number for the only highest",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 3 --initiators 1@0,2@0,3@0",
-                refuted_by: "-n 2",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "itai-rodeh-no-hops",
-            broken: Some(Broken {
-                flaw: "hops are not counted: whoever gets its own number takes it for its own message",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 3 --initiators 1@0,2@0,3@0",
-                refuted_by: "-n 2",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "itai-rodeh-same-number",
-            broken: Some(Broken {
-                flaw: "the tied try again with the same number instead of drawing another",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1@0,2@0,3@0 --until 200",
-                refuted_by: "-n 2",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "itai-rodeh-ignores-crashes",
-            broken: Some(Broken {
-                flaw: "an election that a crash has interrupted is not begun again",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "itai-rodeh" => Flaw::None,
-            "itai-rodeh-no-mark" => Flaw::NoMark,
-            "itai-rodeh-no-hops" => Flaw::NoHops,
-            "itai-rodeh-same-number" => Flaw::SameNumber,
-            "itai-rodeh-ignores-crashes" => Flaw::IgnoresCrashes,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |circle| ItaiRodeh {
             circle,
             flaw,

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Alarm, Circle, Turn, Way};
+use super::circle::{Alarm, Circle, EPOCH, PARTICIPANT, SURVIVES, SUSPECTED, Turn, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls, everything counted.
@@ -30,7 +30,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     memory: Formula("4N²+150N"),
     claims: Claims {
         highest: true,
-        survives: "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm",
+        survives: SURVIVES,
         cases: &[
             ALL_CALL,
             Case {
@@ -108,19 +108,15 @@ const SOUND: ElectionInfo = ElectionInfo {
         "10 trust | {epoch} < {epoch'} | {whom} is back",
     ],
     variables: &[
-        Variable::new(
-            "participant",
-            "participant",
-            "whether it takes part and knows no leader yet",
-        ),
-        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
+        PARTICIPANT,
+        EPOCH,
         Variable::new("tid", "tid", "the id that it carries, if it is still a candidate"),
         Variable::new(
             "ntid",
             "ntid",
             "the id that the candidate before it carries, once it is known",
         ),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
+        SUSPECTED,
     ],
     notes: &[
         "The messages are Dolev, Klawe and Rodeh's; Peterson's second message is max(tid, ntid), which decides the same. \
@@ -333,50 +329,33 @@ impl Peterson {
     }
 }
 
+variants! { ElectionInfo {
+    NamesItself = "peterson-names-itself" {
+        flaw: "the last candidate takes itself for the leader, and not the id that it carries",
+        breaks: Breaks::Validity,
+        shown_by: "-n 3 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    StaysAsleep = "peterson-stays-asleep" {
+        flaw: "who has not called passes messages on and is no candidate itself",
+        breaks: Breaks::Validity,
+        shown_by: "-n 3 --initiators 1@0,2@0",
+        refuted_by: "-n 3 --initiators 1,2",
+    }
+    IgnoresCrashes = "peterson-ignores-crashes" {
+        flaw: "an election that a crash has interrupted is not begun again",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1 --crashes 1",
+    }
+} }
+
 impl Election for Peterson {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "peterson-names-itself",
-            broken: Some(Broken {
-                flaw: "the last candidate takes itself for the leader, and not the id that it carries",
-                breaks: Breaks::Validity,
-                shown_by: "-n 3 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "peterson-stays-asleep",
-            broken: Some(Broken {
-                flaw: "who has not called passes messages on and is no candidate itself",
-                breaks: Breaks::Validity,
-                shown_by: "-n 3 --initiators 1@0,2@0",
-                refuted_by: "-n 3 --initiators 1,2",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "peterson-ignores-crashes",
-            broken: Some(Broken {
-                flaw: "an election that a crash has interrupted is not begun again",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "peterson" => Flaw::None,
-            "peterson-names-itself" => Flaw::NamesItself,
-            "peterson-stays-asleep" => Flaw::StaysAsleep,
-            "peterson-ignores-crashes" => Flaw::IgnoresCrashes,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |circle| Peterson {
             circle,
             flaw,
@@ -407,7 +386,7 @@ impl Election for Peterson {
 mod tests {
     use super::*;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, FOG, GALE, SQUALL};
+    use crate::election::storm;
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<Peterson> {
@@ -506,20 +485,8 @@ mod tests {
                 (0, Msg::Elected(epoch(3))),
             ],
         );
-        let mut stage = stage(Ring::ascending(3));
-        stage.inject(0, 1, Msg::First(epoch(0))).unwrap();
-        (0..50).for_each(|_| stage.tick());
+        stage(Ring::ascending(3)).takes(0, Msg::First(epoch(0)));
     }
 
-    #[test]
-    fn it_survives_storms() {
-        for weather in [SQUALL, GALE, FOG] {
-            storm::survives::<Peterson>("peterson", weather, 10_000);
-        }
-    }
-
-    #[test]
-    fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<Peterson>(SQUALL, 20_000);
-    }
+    storm::storms!(Peterson);
 }

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Circle, Turn, Way};
+use super::circle::{Circle, SURVIVES, SUSPECTED, Turn, Way};
 use super::{
     Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, kinds, known_epoch,
 };
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -22,7 +22,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     memory: Formula("4N²+150N"),
     claims: Claims {
         highest: true,
-        survives: "crashes and recoveries, if a detector tells who is dead; a message lost in a crash is missed by an alarm",
+        survives: SURVIVES,
         cases: &[
             Case {
                 name: "one initiator",
@@ -90,7 +90,7 @@ const SOUND: ElectionInfo = ElectionInfo {
         Variable::new("waiting", "waiting", "whether it has passed on an ELECTION"),
         Variable::new("epoch", "epoch", "the newest election that it knows of"),
         Variable::new("followed", "followed", "the election whose leader it follows"),
-        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
+        SUSPECTED,
     ],
     notes: &[
         "If only the initiator removes its message, one circles for ever when the initiator dies in either \
@@ -325,61 +325,39 @@ impl Ring {
     }
 }
 
+variants! { ElectionInfo {
+    OnlyInitiatorRemoves = "ring-only-initiator-removes" {
+        flaw: "only the initiator removes its message, which circles for ever if the initiator dies",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 1@0.5 --initiators 1@0 --detector perfect:1 --until 200",
+        refuted_by: "-n 3 --initiators 1 --crashes 1 --victims 1",
+    }
+    NoEpochs = "ring-no-epochs" {
+        flaw: "elections have no epoch: every result counts, and the latest message wins",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 4 --crash 4@0..20 --initiators 1 --detector perfect:1",
+        refuted_by: "-n 3 --initiators 1 --crashes 1 --restarts 1",
+    }
+    LastLeads = "ring-last-leads" {
+        flaw: "the last in the list leads instead of the highest",
+        breaks: Breaks::Validity,
+        shown_by: "-n 4 --initiators 1@0 --ring 1,4,3,2",
+        refuted_by: "-n 3 --initiators 2",
+    }
+    NoAlarm = "ring-no-alarm" {
+        flaw: "nobody minds if the list is lost with whoever held it",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1 --crashes 1",
+    }
+} }
+
 impl Election for Ring {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "ring-only-initiator-removes",
-            broken: Some(Broken {
-                flaw: "only the initiator removes its message, which circles for ever if the initiator dies",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 1@0.5 --initiators 1@0 --detector perfect:1 --until 200",
-                refuted_by: "-n 3 --initiators 1 --crashes 1 --victims 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "ring-no-epochs",
-            broken: Some(Broken {
-                flaw: "elections have no epoch: every result counts, and the latest message wins",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 4 --crash 4@0..20 --initiators 1 --detector perfect:1",
-                refuted_by: "-n 3 --initiators 1 --crashes 1 --restarts 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "ring-last-leads",
-            broken: Some(Broken {
-                flaw: "the last in the list leads instead of the highest",
-                breaks: Breaks::Validity,
-                shown_by: "-n 4 --initiators 1@0 --ring 1,4,3,2",
-                refuted_by: "-n 3 --initiators 2",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "ring-no-alarm",
-            broken: Some(Broken {
-                flaw: "nobody minds if the list is lost with whoever held it",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "ring" => Flaw::None,
-            "ring-only-initiator-removes" => Flaw::OnlyInitiatorRemoves,
-            "ring-no-epochs" => Flaw::NoEpochs,
-            "ring-last-leads" => Flaw::LastLeads,
-            "ring-no-alarm" => Flaw::NoAlarm,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let (epoch, followed) = (Epoch::FIRST, Epoch::FIRST);
         let node = |circle| Ring { circle, flaw, epoch, followed, waiting: false };
         Ok(Circle::all(setup).into_iter().map(node).collect())
@@ -403,7 +381,7 @@ impl Election for Ring {
 mod tests {
     use super::*;
     use crate::election::stage::Stage;
-    use crate::election::storm::{self, FOG, GALE, SQUALL};
+    use crate::election::storm;
 
     fn stage(name: &str, n: usize) -> Stage<Ring> {
         Stage::new(name, &Setup::new(n).unwrap())
@@ -539,15 +517,5 @@ mod tests {
         }
     }
 
-    #[test]
-    fn it_survives_storms() {
-        for weather in [SQUALL, GALE, FOG] {
-            storm::survives::<Ring>("ring", weather, 10_000);
-        }
-    }
-
-    #[test]
-    fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<Ring>(SQUALL, 20_000);
-    }
+    storm::storms!(Ring);
 }

@@ -7,7 +7,7 @@ use super::{
     Case, Claims, Elected, Election, Epoch, Initiators, NOT_DRAWN, Notice, RingOrder, kinds,
     known_epoch,
 };
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable, variants};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
     SetupError,
@@ -336,61 +336,39 @@ impl SpanningTree {
     }
 }
 
+variants! { ElectionInfo {
+    EchoesAtOnce = "spanning-tree-echoes-at-once" {
+        flaw: "a node that the wave reaches answers before those behind it have",
+        breaks: Breaks::Termination,
+        shown_by: "-n 4 --graph line --initiators 1@0 --latency uniform:0.1..1",
+        refuted_by: "-n 3 --graph line --initiators 1",
+    }
+    KeepsFirst = "spanning-tree-keeps-first" {
+        flaw: "a node stays with the first wave of a round, so two waves stop each other for ever",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators 1,2 --crash 3@0",
+        refuted_by: "-n 3 --initiators 1,2 --crashes 1 --victims 3",
+    }
+    NamesParent = "spanning-tree-names-parent" {
+        flaw: "a node takes the neighbour that tells it of the leader for the leader",
+        breaks: Breaks::Agreement,
+        shown_by: "-n 3 --graph line --initiators 1@0",
+        refuted_by: "-n 3 --initiators 1",
+    }
+    IgnoresCrash = "spanning-tree-ignores-crash" {
+        flaw: "a neighbour that is suspected counts as having answered, and nothing else is done",
+        breaks: Breaks::Termination,
+        shown_by: "-n 3 --initiators all@0 --crash 3@1.5",
+        refuted_by: "-n 2 --initiators all --crashes 1",
+    }
+} }
+
 impl Election for SpanningTree {
-    const VARIANTS: &'static [ElectionInfo] = &[
-        SOUND,
-        ElectionInfo {
-            name: "spanning-tree-echoes-at-once",
-            broken: Some(Broken {
-                flaw: "a node that the wave reaches answers before those behind it have",
-                breaks: Breaks::Termination,
-                shown_by: "-n 4 --graph line --initiators 1@0 --latency uniform:0.1..1",
-                refuted_by: "-n 3 --graph line --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "spanning-tree-keeps-first",
-            broken: Some(Broken {
-                flaw: "a node stays with the first wave of a round, so two waves stop each other for ever",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators 1,2 --crash 3@0",
-                refuted_by: "-n 3 --initiators 1,2 --crashes 1 --victims 3",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "spanning-tree-names-parent",
-            broken: Some(Broken {
-                flaw: "a node takes the neighbour that tells it of the leader for the leader",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 3 --graph line --initiators 1@0",
-                refuted_by: "-n 3 --initiators 1",
-            }),
-            ..SOUND
-        },
-        ElectionInfo {
-            name: "spanning-tree-ignores-crash",
-            broken: Some(Broken {
-                flaw: "a neighbour that is suspected counts as having answered, and nothing else is done",
-                breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators all@0 --crash 3@1.5",
-                refuted_by: "-n 2 --initiators all --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [ElectionInfo] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "spanning-tree" => Flaw::None,
-            "spanning-tree-echoes-at-once" => Flaw::EchoesAtOnce,
-            "spanning-tree-keeps-first" => Flaw::KeepsFirst,
-            "spanning-tree-names-parent" => Flaw::NamesParent,
-            "spanning-tree-ignores-crash" => Flaw::IgnoresCrash,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let n = setup.nodes();
         let neighbours = |me| match setup.graph() {
             Some(graph) => graph.of(me).iter().copied().collect(),

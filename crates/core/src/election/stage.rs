@@ -227,6 +227,12 @@ impl<P: Election> Stage<P> {
         }
     }
 
+    /// P2 takes a message that may come at the end of all epochs, and so do the others what follows from it.
+    pub(crate) fn takes(mut self, from: usize, message: P::Message) {
+        self.inject(from, 1, message).unwrap();
+        (0..100).for_each(|_| self.tick());
+    }
+
     /// How many messages of a kind were sent.
     pub(crate) fn sent_of(&self, kind: &str) -> usize {
         self.sent.iter().filter(|sent| **sent == kind).count()

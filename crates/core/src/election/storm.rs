@@ -79,6 +79,24 @@ pub(crate) fn survives<P: Election>(name: &str, weather: Weather, runs: u64) {
     }
 }
 
+/// The tests in storms of an election on the ring.
+macro_rules! storms {
+    ($algorithm:ident) => {
+        #[test]
+        fn it_survives_storms() {
+            for weather in [storm::SQUALL, storm::GALE, storm::FOG] {
+                storm::survives::<$algorithm>($algorithm::VARIANTS[0].name, weather, 10_000);
+            }
+        }
+
+        #[test]
+        fn broken_variants_break_in_storms() {
+            storm::refutes_the_broken::<$algorithm>(storm::SQUALL, 20_000);
+        }
+    };
+}
+pub(crate) use storms;
+
 /// Every broken variant violates in one of `runs` storms what its entry says.
 pub(crate) fn refutes_the_broken<P: Election>(weather: Weather, runs: u64) {
     for info in P::VARIANTS {
@@ -89,20 +107,17 @@ pub(crate) fn refutes_the_broken<P: Election>(weather: Weather, runs: u64) {
     }
 }
 
-/// Chance without a dependency: splitmix64.
-struct Chance(u64);
+/// What happens in a storm, from its seed.
+#[derive(Clone)]
+struct Chance(skeptron_testing::Chance);
 
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    fn new(seed: u64) -> Self {
+        Chance(skeptron_testing::Chance::new(seed))
     }
 
     fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit.max(1)
+        self.0.below(limit.max(1))
     }
 
     /// Nothing is drawn where there is no choice, so that a kind of trouble which a storm has not leaves
@@ -182,7 +197,7 @@ struct Storm<P: Election> {
 
 impl<P: Election> Storm<P> {
     fn new(name: &str, weather: Weather, seed: u64, telling: bool) -> Self {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         let info: &ElectionInfo =
             P::VARIANTS.iter().find(|info| info.name == name).expect("a variant");
         let n = 1 + chance.below(weather.most_nodes as u64) as usize;
@@ -560,7 +575,7 @@ impl<P: Election> Storm<P> {
 
 /// A system on a ring in any order and on any connected network.
 fn setup(n: usize, chance: &mut Chance) -> Setup {
-    let graph = graph(n, &mut Chance(chance.0));
+    let graph = graph(n, &mut chance.clone());
     let mut order: Vec<NodeId> = NodeId::all(n).collect();
     for i in (1..n).rev() {
         order.swap(i, chance.below(i as u64 + 1) as usize);

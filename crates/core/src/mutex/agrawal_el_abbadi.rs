@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{CLOCK, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Fifo, Lone, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -245,49 +245,32 @@ fn is_below(top: usize, mut node: usize) -> bool {
     node == top
 }
 
+variants! { Info {
+    OneChild = "agrawal-el-abbadi-one-child" {
+        flaw: "a crashed node is substituted by a path from one of its children instead of both",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --requesters P2,P3 --latency uniform:0.1..2 --crash P1@20",
+        refuted_by: "-n 3 --requests 0,1,1 --crashes 1",
+    }
+    KeepsGrants = "agrawal-el-abbadi-keeps-grants" {
+        flaw: "an arbiter does not take back the grant of a node that has crashed",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2 --crash P2@20",
+        refuted_by: "-n 3 --requests 0,1,1 --crashes 1",
+    }
+    WaitsOn = "agrawal-el-abbadi-waits-on" {
+        flaw: "a request that waits goes on waiting for a node that has crashed; only later ones ask others",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2 --crash P1@20",
+        refuted_by: "-n 3 --requests 0,0,1 --crashes 1",
+    }
+} }
+
 impl Mutex for AgrawalElAbbadi {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "agrawal-el-abbadi-one-child",
-            broken: Some(Broken {
-                flaw: "a crashed node is substituted by a path from one of its children instead of both",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --requesters P2,P3 --latency uniform:0.1..2 --crash P1@20",
-                refuted_by: "-n 3 --requests 0,1,1 --crashes 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "agrawal-el-abbadi-keeps-grants",
-            broken: Some(Broken {
-                flaw: "an arbiter does not take back the grant of a node that has crashed",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2 --crash P2@20",
-                refuted_by: "-n 3 --requests 0,1,1 --crashes 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "agrawal-el-abbadi-waits-on",
-            broken: Some(Broken {
-                flaw: "a request that waits goes on waiting for a node that has crashed; only later ones ask others",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2 --crash P1@20",
-                refuted_by: "-n 3 --requests 0,0,1 --crashes 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "agrawal-el-abbadi" => Flaw::None,
-            "agrawal-el-abbadi-one-child" => Flaw::OneChild,
-            "agrawal-el-abbadi-keeps-grants" => Flaw::KeepsGrants,
-            "agrawal-el-abbadi-waits-on" => Flaw::WaitsOn,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let n = setup.nodes();
         let node = |me| {
             let node = Node::asking_nobody(me, setup);

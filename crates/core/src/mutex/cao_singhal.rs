@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::permission;
 use super::permission::CLOCK;
 use super::{Entered, Lock, Mutex, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, LongSections, Saturated,
 };
@@ -463,60 +463,38 @@ impl Protocol for CaoSinghal {
     }
 }
 
+variants! { Info {
+    SilentRelease = "cao-singhal-silent-release" {
+        flaw: "a RELEASE does not say to whom the permission was passed, so its arbiter gives it once more",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --quorum singleton --latency uniform:0.1..2",
+        refuted_by: "-n 4 --quorum singleton --requests 0,1,1,1 --judge exclusion",
+    }
+    DropsEarly = "cao-singhal-drops-early-release" {
+        flaw: "a RELEASE that comes before the one of the holder before is dropped",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 4 --quorum singleton --latency exp:1 --section 0.1",
+        refuted_by: "-n 4 --quorum singleton --requests 0,1,1,1",
+    }
+    NoInquiryAfter = "cao-singhal-no-inquiry-after-passing" {
+        flaw: "who was passed a permission is not inquired for an older request that came meanwhile",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 13 --quorum maekawa-13 --latency exp:1 --think exp:3 --section 0.1",
+        refuted_by: "-n 4 --quorum weighted:1,1,0,0 --requests 0,1,1,1",
+    }
+    Untagged = "cao-singhal-untagged" {
+        flaw: "a TRANSFER and a REPLY count for the present request of their receiver, whichever they are about",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --quorum singleton --latency exp:1 --section 0.1",
+        refuted_by: "-n 4 --quorum singleton --requests 0,2,2,2 --judge exclusion",
+    }
+} }
+
 impl Mutex for CaoSinghal {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "cao-singhal-silent-release",
-            broken: Some(Broken {
-                flaw: "a RELEASE does not say to whom the permission was passed, so its arbiter gives it once more",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --quorum singleton --latency uniform:0.1..2",
-                refuted_by: "-n 4 --quorum singleton --requests 0,1,1,1 --judge exclusion",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "cao-singhal-drops-early-release",
-            broken: Some(Broken {
-                flaw: "a RELEASE that comes before the one of the holder before is dropped",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 4 --quorum singleton --latency exp:1 --section 0.1",
-                refuted_by: "-n 4 --quorum singleton --requests 0,1,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "cao-singhal-no-inquiry-after-passing",
-            broken: Some(Broken {
-                flaw: "who was passed a permission is not inquired for an older request that came meanwhile",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 13 --quorum maekawa-13 --latency exp:1 --think exp:3 --section 0.1",
-                refuted_by: "-n 4 --quorum weighted:1,1,0,0 --requests 0,1,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "cao-singhal-untagged",
-            broken: Some(Broken {
-                flaw: "a TRANSFER and a REPLY count for the present request of their receiver, whichever they are about",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --quorum singleton --latency exp:1 --section 0.1",
-                refuted_by: "-n 4 --quorum singleton --requests 0,2,2,2 --judge exclusion",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "cao-singhal" => Flaw::None,
-            "cao-singhal-silent-release" => Flaw::SilentRelease,
-            "cao-singhal-drops-early-release" => Flaw::DropsEarly,
-            "cao-singhal-no-inquiry-after-passing" => Flaw::NoInquiryAfter,
-            "cao-singhal-untagged" => Flaw::Untagged,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "quorum system" };
         let quorums = setup.quorums().ok_or(missing)?;
         let asks: Vec<NodeSet> = quorums.iter().map(|set| set.iter().copied().collect()).collect();

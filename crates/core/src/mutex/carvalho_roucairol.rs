@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable, variants};
 use crate::claims::Condition::{Again, ConstantLatency, Everybody, First, OneAtATime, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -159,10 +159,6 @@ impl Message for Msg {
 impl Rules for CarvalhoRoucairol {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// A request goes only to nodes whose permission is missing.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -192,14 +188,17 @@ impl Rules for CarvalhoRoucairol {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     /// A REPLY is noted; no answer of ours depends on it.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
         *message == Msg::Reply
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
     }
 }
 
@@ -251,49 +250,32 @@ impl CarvalhoRoucairol {
     }
 }
 
+variants! { Info {
+    KeepsPermission = "carvalho-roucairol-keeps-permission" {
+        flaw: "a waiting node that yields keeps the permission it has from the other one",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 1,1,2",
+    }
+    ForgetsToAsk = "carvalho-roucairol-forgets-to-ask" {
+        flaw: "a waiting node that yields does not ask for the permission again",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 1,1,2",
+    }
+    StartsWithAll = "carvalho-roucairol-starts-with-all" {
+        flaw: "everybody begins with everybody's permission",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --requests 1",
+    }
+} }
+
 impl Mutex for CarvalhoRoucairol {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "carvalho-roucairol-keeps-permission",
-            broken: Some(Broken {
-                flaw: "a waiting node that yields keeps the permission it has from the other one",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "carvalho-roucairol-forgets-to-ask",
-            broken: Some(Broken {
-                flaw: "a waiting node that yields does not ask for the permission again",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "carvalho-roucairol-starts-with-all",
-            broken: Some(Broken {
-                flaw: "everybody begins with everybody's permission",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "carvalho-roucairol" => Flaw::None,
-            "carvalho-roucairol-keeps-permission" => Flaw::KeepsPermission,
-            "carvalho-roucairol-forgets-to-ask" => Flaw::ForgetsToAsk,
-            "carvalho-roucairol-starts-with-all" => Flaw::StartsWithAll,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| CarvalhoRoucairol {
             me,
             n: setup.nodes() as u32,
@@ -321,11 +303,9 @@ mod tests {
     }
 
     fn once(stage: &mut Stage<CarvalhoRoucairol>, node: usize) {
-        stage.request(node);
-        stage.flush();
+        stage.ask([node]);
         assert_eq!(stage.inside(), [node]);
-        stage.release(node);
-        stage.flush();
+        stage.leave(node);
     }
 
     /// The lectures' example: the first entry costs as much as with Ricart–Agrawala, the next ones
@@ -364,8 +344,7 @@ mod tests {
         assert_eq!(stage.oldest(2, 1), original, "it asks with its original stamp");
         stage.flush();
         assert_eq!(stage.inside(), [1]);
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.inside(), [2]);
     }
 
@@ -380,8 +359,7 @@ mod tests {
     fn a_yielding_node_that_forgets_to_ask_waits_for_ever() {
         let mut stage = a_yielding_node("carvalho-roucairol-forgets-to-ask");
         stage.flush();
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.inside(), [0; 0]);
     }
 
@@ -411,8 +389,7 @@ mod tests {
         stage.release(2);
         stage.request(2);
         assert_eq!(stage.entries(), [2, 1, 2, 2]);
-        stage.release(2);
-        stage.flush();
+        stage.leave(2);
         assert_eq!(stage.inside(), [0]);
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Coordinator, Lone, NotCoordinator};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -118,10 +118,6 @@ impl Message for Msg {
 impl Rules for Central {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// REQUEST → coordinator.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -150,6 +146,10 @@ impl Rules for Central {
             out.send(self.coordinator, Msg::Release);
         }
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
 }
 
@@ -229,39 +229,27 @@ impl Central {
     }
 }
 
+variants! { Info {
+    DropsOvertaking = "central-drops-overtaking" {
+        flaw: "a REQUEST that overtakes its sender's RELEASE is dropped as a duplicate",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 2 --order any --latency uniform:0.1..2",
+        refuted_by: "-n 2 --requests 0,2 --order any",
+    }
+    NewestFirst = "central-newest-first" {
+        flaw: "the coordinator lets in whoever asked last",
+        breaks: Breaks::Order,
+        shown_by: "-n 3 --requesters P1,P2,P3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 1,1,1",
+    }
+} }
+
 impl Mutex for Central {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "central-drops-overtaking",
-            broken: Some(Broken {
-                flaw: "a REQUEST that overtakes its sender's RELEASE is dropped as a duplicate",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 2 --order any --latency uniform:0.1..2",
-                refuted_by: "-n 2 --requests 0,2 --order any",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "central-newest-first",
-            broken: Some(Broken {
-                flaw: "the coordinator lets in whoever asked last",
-                breaks: Breaks::Order,
-                shown_by: "-n 3 --requesters P1,P2,P3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 1,1,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "central" => Flaw::None,
-            "central-drops-overtaking" => Flaw::DropsOvertaking,
-            "central-newest-first" => Flaw::NewestFirst,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| Central {
             me,
             n: setup.nodes() as u32,
@@ -294,13 +282,11 @@ mod tests {
     fn requests_are_served_in_the_order_of_arrival() {
         let mut stage = stage(4);
         for node in [2, 1, 3] {
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
         }
         for node in [2, 1, 3] {
             assert_eq!(stage.inside(), [node]);
-            stage.release(node);
-            stage.flush();
+            stage.leave(node);
         }
         assert_eq!(stage.entries(), [2, 1, 3]);
         assert_eq!(stage.sent(), 3 * 3);
@@ -310,8 +296,7 @@ mod tests {
     #[test]
     fn a_request_that_overtakes_the_release_is_queued() {
         let mut stage = stage(3);
-        stage.request(1);
-        stage.flush();
+        stage.ask([1]);
         stage.release(1);
         stage.request(1);
         stage.deliver_nth(1, 0, 1).unwrap();
@@ -327,22 +312,18 @@ mod tests {
         assert_eq!(stage.entries(), [0]);
         stage.release(0);
         assert_eq!(stage.sent(), 0);
-        stage.request(1);
-        stage.flush();
+        stage.ask([1]);
         stage.request(0);
         assert_eq!(stage.inside(), [1]);
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.inside(), [0]);
     }
 
     #[test]
     fn what_no_correct_peer_can_have_sent_is_refused() {
         let mut stage = stage(3);
-        stage.request(1);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
+        stage.ask([1]);
+        stage.ask([2]);
         stage.refuses([
             (1, 2, Msg::Request), // to a client
             (2, 0, Msg::Request), // asked already
@@ -360,11 +341,9 @@ mod tests {
     fn the_newest_first_turns_the_order_round() {
         let mut stage = Stage::<Central>::new("central-newest-first", &setup(3, 0));
         for node in [1, 2, 0] {
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
         }
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.entries(), [1, 0]);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::naimi_trehel::{self, NaimiTrehel};
 use super::{Entered, Lock, Mutex, Phase};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{Again, ConstantLatency, First, Holder, Lone, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -305,50 +305,33 @@ impl Protocol for Composed {
     }
 }
 
+variants! { Info {
+    LeavesMembersInside = "composed-leaves-members-inside" {
+        flaw: "a coordinator passes the token between the clusters on at once, while the token of its cluster is out",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --clusters 2,2",
+        refuted_by: "-n 3 --clusters 2,1 --requests 1",
+    }
+    NeverAsksBack = "composed-never-asks-back" {
+        flaw: "a coordinator whose cluster has its token does not ask it back when another cluster wants in",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 4 --clusters 2,2 --workload sequential",
+        refuted_by: "-n 3 --clusters 2,1 --requests 1",
+    }
+    OwnClusterFirst = "composed-own-cluster-first" {
+        flaw: "a coordinator to whom the cluster's token comes back lends it again while a member of the cluster waits",
+        breaks: Breaks::Starvation,
+        shown_by: "-n 4 --clusters 3,1",
+        refuted_by: "-n 4 --clusters 3,1 --judge starvation",
+    }
+} }
+
 impl Mutex for Composed {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "composed-leaves-members-inside",
-            broken: Some(Broken {
-                flaw: "a coordinator passes the token between the clusters on at once, while the token of its cluster is out",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --clusters 2,2",
-                refuted_by: "-n 3 --clusters 2,1 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "composed-never-asks-back",
-            broken: Some(Broken {
-                flaw: "a coordinator whose cluster has its token does not ask it back when another cluster wants in",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 4 --clusters 2,2 --workload sequential",
-                refuted_by: "-n 3 --clusters 2,1 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "composed-own-cluster-first",
-            broken: Some(Broken {
-                flaw: "a coordinator to whom the cluster's token comes back lends it again while a member of the cluster waits",
-                breaks: Breaks::Starvation,
-                shown_by: "-n 4 --clusters 3,1",
-                refuted_by: "-n 4 --clusters 3,1 --judge starvation",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "composed" => Flaw::None,
-            "composed-leaves-members-inside" => Flaw::LeavesMembersInside,
-            "composed-never-asks-back" => Flaw::NeverAsksBack,
-            "composed-own-cluster-first" => Flaw::OwnClusterFirst,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let (n, clusters, first) = (setup.nodes(), setup.clusters(), NodeId::new(0));
         let node = |me: NodeId| {
             let coordinator = clusters.coordinator(me);
@@ -382,8 +365,7 @@ mod tests {
     fn the_first_entry_costs_by_place() {
         for (node, cost) in [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)] {
             let mut stage = stage(&[3, 2]);
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
             stage.release(node);
             stage.request(node);
             assert_eq!((stage.entries(), stage.sent()), (&[node, node][..], cost), "of {node}");
@@ -414,12 +396,9 @@ mod tests {
     #[test]
     fn another_cluster_waits_for_those_in_line_only() {
         let mut stage = stage(&[3, 1]);
-        stage.request(1);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
-        stage.request(3);
-        stage.flush();
+        stage.ask([1]);
+        stage.ask([2]);
+        stage.ask([3]);
         assert_eq!(stage.inside(), [1]);
         stage.release(1);
         stage.request(1);
@@ -434,10 +413,8 @@ mod tests {
     #[test]
     fn a_coordinator_enters_before_the_token_leaves() {
         let mut stage = stage(&[2, 1]);
-        stage.request(1);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
+        stage.ask([1]);
+        stage.ask([2]);
         stage.request(0);
         for entered in [1, 0, 2] {
             stage.flush();
@@ -450,14 +427,12 @@ mod tests {
     #[test]
     fn a_coordinator_keeps_both_tokens() {
         let mut stage = stage(&[2, 2]);
-        stage.request(2);
-        stage.flush();
+        stage.ask([2]);
         stage.release(2);
         stage.request(2);
         assert_eq!((stage.entries(), stage.sent()), (&[2, 2][..], 2));
         stage.release(2);
-        stage.request(3);
-        stage.flush();
+        stage.ask([3]);
         assert_eq!((stage.inside(), stage.sent()), (vec![3], 2 + 2));
     }
 

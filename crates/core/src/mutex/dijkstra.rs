@@ -19,7 +19,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Everybody, Saturated};
 use crate::claims::Quantity::{Bypass, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -144,10 +144,6 @@ impl Message for Msg {
 impl Rules for Dijkstra {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     fn start(&mut self, out: &mut Outbox<Self>) {
         if let Some(s) = self.in_channel.take() {
             out.send(self.successor(), Msg::State { s });
@@ -175,6 +171,10 @@ impl Rules for Dijkstra {
             self.tell(out);
         }
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
 }
 
@@ -240,61 +240,39 @@ fn numbers(name: &str, nodes: usize) -> u64 {
     }
 }
 
+variants! { Info {
+    SmallK = "dijkstra-small-k" {
+        flaw: "there are only N−1 numbers",
+        breaks: Breaks::Convergence,
+        shown_by: "-n 3 --begin random --think 50",
+        refuted_by: "-n 3 --requests 1",
+    }
+    NoBottom = "dijkstra-no-bottom" {
+        flaw: "all nodes follow the same rule, the bottom, too",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3",
+        refuted_by: "-n 2 --requests 1",
+    }
+    NoCopy = "dijkstra-no-copy" {
+        flaw: "a privileged node enters, but keeps its own number",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --requesters P3",
+        refuted_by: "-n 2 --requests 1",
+    }
+    Silent = "dijkstra-silent" {
+        flaw: "a node says its number only after a move, and repeats nothing",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --begin random",
+        refuted_by: "-n 2 --requests 1",
+    }
+} }
+
 impl Mutex for Dijkstra {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "dijkstra-small-k",
-            broken: Some(Broken {
-                flaw: "there are only N−1 numbers",
-                breaks: Breaks::Convergence,
-                shown_by: "-n 3 --begin random --think 50",
-                refuted_by: "-n 3 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "dijkstra-no-bottom",
-            broken: Some(Broken {
-                flaw: "all nodes follow the same rule, the bottom, too",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "dijkstra-no-copy",
-            broken: Some(Broken {
-                flaw: "a privileged node enters, but keeps its own number",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --requesters P3",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "dijkstra-silent",
-            broken: Some(Broken {
-                flaw: "a node says its number only after a move, and repeats nothing",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --begin random",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "dijkstra" => Flaw::None,
-            "dijkstra-small-k" => Flaw::SmallK,
-            "dijkstra-no-bottom" => Flaw::NoBottom,
-            "dijkstra-no-copy" => Flaw::NoCopy,
-            "dijkstra-silent" => Flaw::Silent,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let (n, k) = (setup.nodes(), numbers(name, setup.nodes()));
         let is_alone = n == 1;
         let node = |me: NodeId| {

@@ -206,10 +206,6 @@ impl Message for Msg {
 impl Rules for Lamport {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// REQUEST(t,i) to all; a request is stamped once and that stamp is used everywhere.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -247,6 +243,10 @@ impl Rules for Lamport {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     /// An ACK that is waited for is noted; with nothing new about the time no answer of ours depends on
     /// it. (Others change nothing at any time, but to prove that takes longer than it saves.)
     fn absorbs(&self, from: NodeId, message: &Msg) -> bool {
@@ -255,8 +255,7 @@ impl Rules for Lamport {
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
         self.queue.counters(each);
     }
 }
@@ -416,15 +415,11 @@ mod tests {
     #[test]
     fn the_older_request_enters_first() {
         let mut stage = stage("lamport", 3);
-        stage.request(2);
-        stage.request(0);
-        stage.flush();
+        stage.ask([2, 0]);
         assert_eq!(stage.inside(), [0]);
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.inside(), [2]);
-        stage.release(2);
-        stage.flush();
+        stage.leave(2);
         assert_eq!(stage.entries(), [0, 2]);
         assert_eq!(stage.sent(), 2 * 3 * 2);
     }

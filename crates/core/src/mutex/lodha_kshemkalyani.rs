@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Lone, OneAtATime, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -206,10 +206,6 @@ impl Message for Msg {
 impl Rules for LodhaKshemkalyani {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// The paper's `INV MUTEX`.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -260,9 +256,12 @@ impl Rules for LodhaKshemkalyani {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
         self.lrq.counters(each);
         if let Some(served) = &mut self.served {
             each(Counter::Clock, &mut served.clock);
@@ -371,98 +370,71 @@ impl LodhaKshemkalyani {
     }
 }
 
+variants! { Info {
+    Published = "lodha-kshemkalyani-2000" with {
+        title: "Lodha–Kshemkalyani (without the repair)",
+        paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000. The rules are as described in secondary sources",
+        rules: &[
+            "Request: stamp the wish with the own clock, once, put it alone into the queue LRQ and send \
+             REQUEST(t) to all others; nobody has answered, RV[j] = 0.",
+            "REQUEST at a node that wants in and has no answer of the sender: it is the answer, \
+             RV[j] = 1. Put it into LRQ.",
+            "REQUEST at a node that is inside, or wants in and has an answer of the sender: defer it.",
+            "REQUEST at any other node: REPLY with the own last request, which was served.",
+            "REPLY(R) or FLUSH(R): its sender has answered, RV[j] = 1; take all requests up to R out of \
+             LRQ.",
+            "Enter when everybody has answered and the own request heads LRQ.",
+            "Exit: send FLUSH to the next in LRQ and REPLY to the deferred, both with the own request.",
+        ],
+        fires: &[
+            "1 request | | {me} stamps its wish with {stamp'}",
+            "2 REQUEST | {phase} = waiting; {heard} ∌ {from} | {me} waits and has no answer of {from}, so the two are concurrent: LRQ is {lrq'}",
+            "3 REQUEST | {phase} = inside; {deferred'} ∋ {from} | {me} is inside, so it defers",
+            "3 REQUEST | {phase} = waiting; {heard} ∋ {from} | {from} has answered {me} already, so this is a later request, and {me} defers",
+            "4 REQUEST | {phase} = idle; {sent} ∋ REPLY | {me} does not want in, so it replies at once",
+            "5 REPLY, FLUSH | {phase} ≠ waiting | {me} does not wait, so nothing follows",
+            "5 REPLY, FLUSH | | {from} has answered; LRQ is {lrq'}; heard so far: {heard'}",
+            "6 REQUEST, REPLY, FLUSH | {enters} = yes | everybody has answered, and ({stamp}, {me}) heads LRQ, so {me} enters",
+            "7 release | {sent} ∋ FLUSH | {to} is next in LRQ",
+            "7 release | |",
+        ],
+    } {
+        flaw: "a REQUEST that comes after a FLUSH which covers it is queued, and nobody will take it out",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..5 --section 0.1",
+        refuted_by: "-n 3 --requests 1",
+    }
+    BareRequest = "lodha-kshemkalyani-bare-request" {
+        flaw: "without the repair, a REQUEST that takes the place of a REPLY does not tell what was served",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..5 --section 0.1 --think exp:1",
+        refuted_by: "-n 3 --requests 1,1,2",
+    }
+    FlushAnswers = "lodha-kshemkalyani-flush-answers" {
+        flaw: "without the repair, a FLUSH is an answer, also when it comes in the next wait of its receiver",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --latency exp:1 --section exp:1 --think exp:1",
+        refuted_by: "-n 3 --requests 2,1,2",
+    }
+    WithoutFifo = "lodha-kshemkalyani-without-fifo" with { channel: Order::Any, } {
+        flaw: "the channels are not FIFO: a REQUEST that overtakes its sender's REPLY looks concurrent",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --order any --latency uniform:0.1..5 --think exp:2",
+        refuted_by: "-n 3 --requests 1 --order any",
+    }
+    NoFlush = "lodha-kshemkalyani-no-flush" {
+        flaw: "the exit tells nobody of those whose requests were concurrent",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..5 --think exp:5",
+        refuted_by: "-n 2 --requests 1",
+    }
+} }
+
 impl Mutex for LodhaKshemkalyani {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "lodha-kshemkalyani-2000",
-            title: "Lodha–Kshemkalyani (without the repair)",
-            paper: "S. Lodha, A. Kshemkalyani: A fair distributed mutual exclusion algorithm. IEEE TPDS 11(6), 2000. The rules are as described in secondary sources",
-            rules: &[
-                "Request: stamp the wish with the own clock, once, put it alone into the queue LRQ and send \
-                 REQUEST(t) to all others; nobody has answered, RV[j] = 0.",
-                "REQUEST at a node that wants in and has no answer of the sender: it is the answer, \
-                 RV[j] = 1. Put it into LRQ.",
-                "REQUEST at a node that is inside, or wants in and has an answer of the sender: defer it.",
-                "REQUEST at any other node: REPLY with the own last request, which was served.",
-                "REPLY(R) or FLUSH(R): its sender has answered, RV[j] = 1; take all requests up to R out of \
-                 LRQ.",
-                "Enter when everybody has answered and the own request heads LRQ.",
-                "Exit: send FLUSH to the next in LRQ and REPLY to the deferred, both with the own request.",
-            ],
-            fires: &[
-                "1 request | | {me} stamps its wish with {stamp'}",
-                "2 REQUEST | {phase} = waiting; {heard} ∌ {from} | {me} waits and has no answer of {from}, so the two are concurrent: LRQ is {lrq'}",
-                "3 REQUEST | {phase} = inside; {deferred'} ∋ {from} | {me} is inside, so it defers",
-                "3 REQUEST | {phase} = waiting; {heard} ∋ {from} | {from} has answered {me} already, so this is a later request, and {me} defers",
-                "4 REQUEST | {phase} = idle; {sent} ∋ REPLY | {me} does not want in, so it replies at once",
-                "5 REPLY, FLUSH | {phase} ≠ waiting | {me} does not wait, so nothing follows",
-                "5 REPLY, FLUSH | | {from} has answered; LRQ is {lrq'}; heard so far: {heard'}",
-                "6 REQUEST, REPLY, FLUSH | {enters} = yes | everybody has answered, and ({stamp}, {me}) heads LRQ, so {me} enters",
-                "7 release | {sent} ∋ FLUSH | {to} is next in LRQ",
-                "7 release | |",
-            ],
-            broken: Some(Broken {
-                flaw: "a REQUEST that comes after a FLUSH which covers it is queued, and nobody will take it out",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..5 --section 0.1",
-                refuted_by: "-n 3 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "lodha-kshemkalyani-bare-request",
-            broken: Some(Broken {
-                flaw: "without the repair, a REQUEST that takes the place of a REPLY does not tell what was served",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..5 --section 0.1 --think exp:1",
-                refuted_by: "-n 3 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "lodha-kshemkalyani-flush-answers",
-            broken: Some(Broken {
-                flaw: "without the repair, a FLUSH is an answer, also when it comes in the next wait of its receiver",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency exp:1 --section exp:1 --think exp:1",
-                refuted_by: "-n 3 --requests 2,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "lodha-kshemkalyani-without-fifo",
-            channel: Order::Any,
-            broken: Some(Broken {
-                flaw: "the channels are not FIFO: a REQUEST that overtakes its sender's REPLY looks concurrent",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --order any --latency uniform:0.1..5 --think exp:2",
-                refuted_by: "-n 3 --requests 1 --order any",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "lodha-kshemkalyani-no-flush",
-            broken: Some(Broken {
-                flaw: "the exit tells nobody of those whose requests were concurrent",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..5 --think exp:5",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "lodha-kshemkalyani" => Flaw::None,
-            "lodha-kshemkalyani-2000" => Flaw::Published,
-            "lodha-kshemkalyani-bare-request" => Flaw::BareRequest,
-            "lodha-kshemkalyani-flush-answers" => Flaw::FlushAnswers,
-            "lodha-kshemkalyani-without-fifo" => Flaw::WithoutFifo,
-            "lodha-kshemkalyani-no-flush" => Flaw::NoFlush,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| LodhaKshemkalyani {
             me,
             n: setup.nodes() as u32,

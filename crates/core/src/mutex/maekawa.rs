@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{CLOCK, Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     AsksNobody, AsksOthers, ConstantLatency, Everybody, Fifo, Lone, Saturated,
 };
@@ -125,106 +125,64 @@ impl Protocol for Maekawa {
     }
 }
 
+variants! { Info {
+    Published = "maekawa-1985" {
+        flaw: "as published: a request that is no longer the oldest queued one is not told FAILED",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
+        refuted_by: "-n 7 --quorum fano --requests 2,0,0,0,1,1,1",
+    }
+    Naive = "maekawa-naive" {
+        flaw: "no FAILED, INQUIRE and RELINQUISH: grants are never given back",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --latency uniform:0.1..2",
+        refuted_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --requests 1",
+    }
+    StickyFailed = "maekawa-sticky-failed" {
+        flaw: "FAILED is a flag that LOCKED does not clear, and an INQUIRE is answered by it alone",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2 --quorum singleton --latency uniform:0.1..2",
+        refuted_by: "-n 2 --quorum singleton --requests 2",
+    }
+    StaleInquire = "maekawa-stale-inquire" {
+        flaw: "an INQUIRE is matched by the node, not by the stamp of the request",
+        breaks: Breaks::Refused,
+        shown_by: "-n 7 --quorum projective --latency exp:1 --section 0.1",
+        refuted_by: "-n 4 --quorum grid --requests 1,0,0,2",
+    }
+    Untagged = "maekawa-untagged" {
+        flaw: "no message says which request it is about: an answer counts for the present request, a \
+               grant that comes back for the present grant of its node",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --quorum singleton --requesters P2,P3 --latency exp:1 --section 0.1",
+        refuted_by: "-n 3 --quorum singleton --requests 0,2,2 --judge exclusion",
+    }
+    OneInquiry = "maekawa-one-inquiry" {
+        flaw: "FAILED gives back one of the grants that were inquired about, not all",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
+        refuted_by: "-n 3 --quorum all --requests 1,1,0",
+    }
+    IdFirst = "maekawa-id-first" {
+        flaw: "requests are ordered by (id, sequence number) instead of (clock, id)",
+        breaks: Breaks::Starvation,
+        shown_by: "-n 3 --quorum all",
+        refuted_by: "-n 3 --quorum all --judge starvation",
+    }
+    NeverFree = "maekawa-never-free" {
+        flaw: "a RELEASE with nobody in the queue does not free the arbiter",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 2 --quorum all --think exp:5",
+        refuted_by: "-n 2 --quorum all --requests 1",
+    }
+} }
+
 impl Mutex for Maekawa {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "maekawa-1985",
-            broken: Some(Broken {
-                flaw: "as published: a request that is no longer the oldest queued one is not told FAILED",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
-                refuted_by: "-n 7 --quorum fano --requests 2,0,0,0,1,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-naive",
-            broken: Some(Broken {
-                flaw: "no FAILED, INQUIRE and RELINQUISH: grants are never given back",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --latency uniform:0.1..2",
-                refuted_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-sticky-failed",
-            broken: Some(Broken {
-                flaw: "FAILED is a flag that LOCKED does not clear, and an INQUIRE is answered by it alone",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2 --quorum singleton --latency uniform:0.1..2",
-                refuted_by: "-n 2 --quorum singleton --requests 2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-stale-inquire",
-            broken: Some(Broken {
-                flaw: "an INQUIRE is matched by the node, not by the stamp of the request",
-                breaks: Breaks::Refused,
-                shown_by: "-n 7 --quorum projective --latency exp:1 --section 0.1",
-                refuted_by: "-n 4 --quorum grid --requests 1,0,0,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-untagged",
-            broken: Some(Broken {
-                flaw: "no message says which request it is about: an answer counts for the present request, a \
-                       grant that comes back for the present grant of its node",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --quorum singleton --requesters P2,P3 --latency exp:1 --section 0.1",
-                refuted_by: "-n 3 --quorum singleton --requests 0,2,2 --judge exclusion",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-one-inquiry",
-            broken: Some(Broken {
-                flaw: "FAILED gives back one of the grants that were inquired about, not all",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
-                refuted_by: "-n 3 --quorum all --requests 1,1,0",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-id-first",
-            broken: Some(Broken {
-                flaw: "requests are ordered by (id, sequence number) instead of (clock, id)",
-                breaks: Breaks::Starvation,
-                shown_by: "-n 3 --quorum all",
-                refuted_by: "-n 3 --quorum all --judge starvation",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "maekawa-never-free",
-            broken: Some(Broken {
-                flaw: "a RELEASE with nobody in the queue does not free the arbiter",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 2 --quorum all --think exp:5",
-                refuted_by: "-n 2 --quorum all --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     /// Maekawa's is the case `R_i = I_i = S_i`.
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "maekawa" => Flaw::None,
-            "maekawa-1985" => Flaw::Published,
-            "maekawa-naive" => Flaw::Naive,
-            "maekawa-sticky-failed" => Flaw::StickyFailed,
-            "maekawa-stale-inquire" => Flaw::StaleInquire,
-            "maekawa-untagged" => Flaw::Untagged,
-            "maekawa-one-inquiry" => Flaw::OneInquiry,
-            "maekawa-id-first" => Flaw::IdFirst,
-            "maekawa-never-free" => Flaw::NeverFree,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "quorum system" };
         let quorums = setup.quorums().ok_or(missing)?;
         let sets: Vec<NodeSet> = quorums.iter().map(|set| set.iter().copied().collect()).collect();
@@ -309,10 +267,8 @@ mod tests {
         for sets in [&[&[0][..]], PAIRS, FANO, THIRTEEN, TWO_ARBITERS] {
             for (node, set) in sets.iter().enumerate() {
                 let mut stage = stage(sets);
-                stage.request(node);
-                stage.flush();
-                stage.release(node);
-                stage.flush();
+                stage.ask([node]);
+                stage.leave(node);
                 assert_eq!(stage.entries(), [node]);
                 assert_eq!(stage.sent(), 3 * set.iter().filter(|&&member| member != node).count());
             }
@@ -368,8 +324,7 @@ mod tests {
         stage.deliver(4, 0);
         assert_eq!(stage.oldest(0, 5).word, Word::Inquire);
         silently(&mut stage, |stage| stage.deliver(0, 5));
-        stage.release(5);
-        stage.flush();
+        stage.leave(5);
         assert_eq!(stage.entries(), [3, 5, 4]);
     }
 
@@ -460,8 +415,7 @@ mod tests {
     #[test]
     fn a_request_may_overtake_the_release() {
         let mut stage = stage(TWO_ARBITERS);
-        stage.request(2);
-        stage.flush();
+        stage.ask([2]);
         stage.release(2);
         stage.request(2);
         stage.deliver_nth(2, 0, 1).unwrap();
@@ -474,10 +428,8 @@ mod tests {
     fn nobodys_arbiter_keeps_up_with_the_time() {
         let mut stage = stage(TWO_ARBITERS);
         for requester in [2, 2, 2, 3, 3] {
-            stage.request(requester);
-            stage.flush();
-            stage.release(requester);
-            stage.flush();
+            stage.ask([requester]);
+            stage.leave(requester);
         }
         stage.request(3);
         assert_eq!(stage.oldest(3, 0).stamp, 5);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
@@ -128,10 +128,6 @@ impl Message for Msg {
 impl Rules for NaimiTrehel {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// A root enters; any other node sends REQUEST(i) to its father and becomes a root.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -158,6 +154,10 @@ impl Rules for NaimiTrehel {
             out.send(next, Msg::Token);
         }
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
 }
 
@@ -219,39 +219,27 @@ impl NaimiTrehel {
     }
 }
 
+variants! { Info {
+    StaysRoot = "naimi-trehel-stays-root" {
+        flaw: "an idle root that sends the token away does not take the requester as its father",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --requests 1",
+    }
+    OverwritesNext = "naimi-trehel-overwrites-next" {
+        flaw: "a node in line takes a second REQUEST as its next instead of forwarding it",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3",
+        refuted_by: "-n 3 --requests 1",
+    }
+} }
+
 impl Mutex for NaimiTrehel {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "naimi-trehel-stays-root",
-            broken: Some(Broken {
-                flaw: "an idle root that sends the token away does not take the requester as its father",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "naimi-trehel-overwrites-next",
-            broken: Some(Broken {
-                flaw: "a node in line takes a second REQUEST as its next instead of forwarding it",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3",
-                refuted_by: "-n 3 --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "naimi-trehel" => Flaw::None,
-            "naimi-trehel-stays-root" => Flaw::StaysRoot,
-            "naimi-trehel-overwrites-next" => Flaw::OverwritesNext,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let first = NodeId::new(0);
         let node = |me| NaimiTrehel {
             me,
@@ -311,11 +299,8 @@ mod tests {
     #[test]
     fn next_is_set_once_per_request() {
         let mut stage = stage(3);
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
+        stage.ask([0, 1]);
+        stage.ask([2]);
         assert_eq!(stage.nodes[0].next, Some(NodeId::new(1)));
         assert_eq!(stage.nodes[1].next, Some(NodeId::new(2)));
     }
@@ -356,8 +341,7 @@ mod tests {
         stage.request(2);
         assert_eq!(stage.entries(), [0, 1, 2, 2]);
         stage.deliver(0, 2);
-        stage.release(2);
-        stage.flush();
+        stage.leave(2);
         assert_eq!(stage.inside(), [3]);
     }
 
@@ -393,8 +377,7 @@ mod tests {
                     for (node, father) in stage.nodes.iter_mut().zip(shape) {
                         node.father = father.map(NodeId::new);
                     }
-                    stage.request(node);
-                    stage.flush();
+                    stage.ask([node]);
                     stage.release(node);
                     mean += stage.sent() as f64 * chance / N as f64;
                     *after.entry(fathers(&stage)).or_insert(0.0) += chance / N as f64;

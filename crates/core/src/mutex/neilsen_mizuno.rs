@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
@@ -143,10 +143,6 @@ impl Message for Msg {
 impl Rules for NeilsenMizuno {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// Who holds the token enters; any other node asks towards the sink and becomes the sink.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -180,6 +176,10 @@ impl Rules for NeilsenMizuno {
             None => self.holding = true,
         }
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
 }
 
@@ -225,50 +225,33 @@ impl NeilsenMizuno {
     }
 }
 
+variants! { Info {
+    KeepsHolding = "neilsen-mizuno-keeps-holding" {
+        flaw: "HOLDING stays set while its node is inside: a REQUEST takes the token out of the section",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 2 --tree line --requests 1",
+    }
+    OverwritesFollow = "neilsen-mizuno-overwrites-follow" {
+        flaw: "a node in line takes a second REQUEST as its FOLLOW instead of forwarding it",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --tree star",
+        refuted_by: "-n 3 --tree star --requests 1",
+    }
+    KeepsLast = "neilsen-mizuno-keeps-last" {
+        flaw: "who asks does not become the sink: LAST still leads to the former one, and a REQUEST comes back to its sender",
+        breaks: Breaks::Refused,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --tree line --requests 1",
+    }
+} }
+
 impl Mutex for NeilsenMizuno {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "neilsen-mizuno-keeps-holding",
-            broken: Some(Broken {
-                flaw: "HOLDING stays set while its node is inside: a REQUEST takes the token out of the section",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 2 --tree line --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "neilsen-mizuno-overwrites-follow",
-            broken: Some(Broken {
-                flaw: "a node in line takes a second REQUEST as its FOLLOW instead of forwarding it",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --tree star",
-                refuted_by: "-n 3 --tree star --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "neilsen-mizuno-keeps-last",
-            broken: Some(Broken {
-                flaw: "who asks does not become the sink: LAST still leads to the former one, and a REQUEST comes back to its sender",
-                breaks: Breaks::Refused,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --tree line --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "neilsen-mizuno" => Flaw::None,
-            "neilsen-mizuno-keeps-holding" => Flaw::KeepsHolding,
-            "neilsen-mizuno-overwrites-follow" => Flaw::OverwritesFollow,
-            "neilsen-mizuno-keeps-last" => Flaw::KeepsLast,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "tree" };
         let tree = setup.tree().ok_or(missing)?;
         let node = |me| NeilsenMizuno {
@@ -342,8 +325,7 @@ mod tests {
         let mut stage = stage(Tree::star(5));
         for (node, cost) in [(3, 2), (1, 3), (4, 3), (0, 2), (2, 2)] {
             let before = stage.sent();
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
             assert_eq!(stage.sent() - before, cost, "P{}", node + 1);
             stage.release(node);
         }
@@ -359,11 +341,8 @@ mod tests {
     #[test]
     fn follow_is_set_once_per_request() {
         let mut stage = stage(Tree::star(3));
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
+        stage.ask([0, 1]);
+        stage.ask([2]);
         assert_eq!(stage.nodes[0].follow, Some(NodeId::new(1)));
         assert_eq!(stage.nodes[1].follow, Some(NodeId::new(2)));
     }
@@ -372,12 +351,9 @@ mod tests {
     #[test]
     fn a_holder_that_enters_no_longer_holds() {
         let mut stage = stage(Tree::star(2));
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
+        stage.ask([0, 1]);
         assert_eq!((stage.inside(), stage.sent()), (vec![0], 1));
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.inside(), [1]);
     }
 
@@ -416,12 +392,10 @@ mod tests {
             let mut sent = 0;
             for (last, next) in (0..n).flat_map(|last| (0..n).map(move |next| (last, next))) {
                 let mut stage = stage(Tree::star(n));
-                stage.request(last);
-                stage.flush();
+                stage.ask([last]);
                 stage.release(last);
                 let before = stage.sent();
-                stage.request(next);
-                stage.flush();
+                stage.ask([next]);
                 sent += stage.sent() - before;
             }
             assert_eq!(sent, 3 * n * n - 5 * n + 2, "N = {n}");

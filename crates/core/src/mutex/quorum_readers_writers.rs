@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::permission::CLOCK;
 use super::{Entered, Mutex, Phase, Rules, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Lone};
 use crate::claims::Quantity::{ClientDelay, Messages};
 use crate::claims::{Claims, Published};
@@ -180,10 +180,6 @@ impl Message for Msg {
 impl Rules for QuorumReadersWriters {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// One stamp for the whole request.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -212,9 +208,12 @@ impl Rules for QuorumReadersWriters {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
         self.arbiter.counters(each);
     }
 }
@@ -323,49 +322,32 @@ impl QuorumReadersWriters {
     }
 }
 
+variants! { Info {
+    NoInquiry = "quorum-readers-writers-no-inquiry" {
+        flaw: "grants are never asked for and never given back",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 4 --readers P1 --latency uniform:0.1..2",
+        refuted_by: "-n 2 --readers P1 --read-quorums majority --requests 1",
+    }
+    ReadersFirst = "quorum-readers-writers-readers-first" {
+        flaw: "readers come before writers, however long those have waited",
+        breaks: Breaks::Starvation,
+        shown_by: "-n 4 --readers P1,P2,P3 --read-quorums majority --section uniform:0.5..3 --entries 300",
+        refuted_by: "-n 3 --readers P1,P2 --read-quorums read-one --judge starvation",
+    }
+    KeepsGrant = "quorum-readers-writers-keeps-grant" {
+        flaw: "who gives a grant back counts it as its own",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --readers P1,P2 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --readers P1 --read-quorums majority --requests 1",
+    }
+} }
+
 impl Mutex for QuorumReadersWriters {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "quorum-readers-writers-no-inquiry",
-            broken: Some(Broken {
-                flaw: "grants are never asked for and never given back",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 4 --readers P1 --latency uniform:0.1..2",
-                refuted_by: "-n 2 --readers P1 --read-quorums majority --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "quorum-readers-writers-readers-first",
-            broken: Some(Broken {
-                flaw: "readers come before writers, however long those have waited",
-                breaks: Breaks::Starvation,
-                shown_by: "-n 4 --readers P1,P2,P3 --read-quorums majority --section uniform:0.5..3 --entries 300",
-                refuted_by: "-n 3 --readers P1,P2 --read-quorums read-one --judge starvation",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "quorum-readers-writers-keeps-grant",
-            broken: Some(Broken {
-                flaw: "who gives a grant back counts it as its own",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --readers P1,P2 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --readers P1 --read-quorums majority --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "quorum-readers-writers" => Flaw::None,
-            "quorum-readers-writers-no-inquiry" => Flaw::NoInquiry,
-            "quorum-readers-writers-readers-first" => Flaw::ReadersFirst,
-            "quorum-readers-writers-keeps-grant" => Flaw::KeepsGrant,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = || SetupError::Missing {
             algorithm: SOUND.name,
             what: "quorum for each reader and writer",

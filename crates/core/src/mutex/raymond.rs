@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, Everybody, First, OneAtATime, Saturated,
 };
@@ -144,11 +144,6 @@ impl Message for Msg {
 impl Rules for Raymond {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        let known = self.neighbours.binary_search(&from).map(drop);
-        known.or(Err(Refused::Unexpected("the sender is no neighbour")))
-    }
-
     /// The own wish stands in the queue like that of a neighbour.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -171,6 +166,11 @@ impl Rules for Raymond {
         self.serve(out);
         self.ask_again(out);
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        let known = self.neighbours.binary_search(&from).map(drop);
+        known.or(Err(Refused::Unexpected("the sender is no neighbour")))
     }
 }
 
@@ -245,61 +245,39 @@ impl Raymond {
     }
 }
 
+variants! { Info {
+    NoReask = "raymond-no-reask" {
+        flaw: "a node that passes the token on does not ask for those still in its queue",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --tree star",
+        refuted_by: "-n 3 --tree line --requests 0,1,1",
+    }
+    EagerRoot = "raymond-eager-root" {
+        flaw: "a root inside the section passes the token on a REQUEST",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --tree star --latency uniform:0.1..2",
+        refuted_by: "-n 2 --tree line --requests 1",
+    }
+    DropsAsked = "raymond-drops-asked" {
+        flaw: "the asked flag is not looked at: the holder is asked again while an ask is outstanding",
+        breaks: Breaks::Refused,
+        shown_by: "-n 3 --tree line",
+        refuted_by: "-n 3 --tree line --requests 0,1,1",
+    }
+    StickyAsked = "raymond-sticky-asked" {
+        flaw: "the asked flag is not cleared when the token comes",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --tree line --requests 1,2",
+    }
+} }
+
 impl Mutex for Raymond {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "raymond-no-reask",
-            broken: Some(Broken {
-                flaw: "a node that passes the token on does not ask for those still in its queue",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --tree star",
-                refuted_by: "-n 3 --tree line --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "raymond-eager-root",
-            broken: Some(Broken {
-                flaw: "a root inside the section passes the token on a REQUEST",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --tree star --latency uniform:0.1..2",
-                refuted_by: "-n 2 --tree line --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "raymond-drops-asked",
-            broken: Some(Broken {
-                flaw: "the asked flag is not looked at: the holder is asked again while an ask is outstanding",
-                breaks: Breaks::Refused,
-                shown_by: "-n 3 --tree line",
-                refuted_by: "-n 3 --tree line --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "raymond-sticky-asked",
-            broken: Some(Broken {
-                flaw: "the asked flag is not cleared when the token comes",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --tree line --requests 1,2",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "raymond" => Flaw::None,
-            "raymond-no-reask" => Flaw::NoReask,
-            "raymond-eager-root" => Flaw::EagerRoot,
-            "raymond-drops-asked" => Flaw::DropsAsked,
-            "raymond-sticky-asked" => Flaw::StickyAsked,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "tree" };
         let tree = setup.tree().ok_or(missing)?;
         let node = |(me, neighbours): (NodeId, Vec<NodeId>)| Raymond {
@@ -342,12 +320,10 @@ mod tests {
         stage.request(1);
         stage.deliver(1, 0);
         assert_eq!(stage.sent(), 3);
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         for node in [3, 4, 1] {
             assert_eq!(stage.inside(), [node]);
-            stage.release(node);
-            stage.flush();
+            stage.leave(node);
         }
         assert_eq!(stage.entries(), [0, 3, 4, 1]);
         let holders: Vec<_> =
@@ -373,16 +349,12 @@ mod tests {
     #[test]
     fn who_passes_the_token_asks_again() {
         let mut stage = stage(Tree::star(3));
-        stage.request(0);
-        stage.request(1);
-        stage.request(2);
-        stage.flush();
+        stage.ask([0, 1, 2]);
         stage.release(0);
         stage.deliver(0, 1);
         assert_eq!(stage.oldest(0, 1), Msg::Request);
         stage.flush();
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.entries(), [0, 1, 2]);
     }
 
@@ -390,12 +362,9 @@ mod tests {
     #[test]
     fn a_root_inside_keeps_the_token() {
         let mut stage = stage(Tree::star(2));
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
+        stage.ask([0, 1]);
         assert_eq!((stage.inside(), stage.sent()), (vec![0], 1));
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.inside(), [1]);
     }
 
@@ -403,15 +372,11 @@ mod tests {
     #[test]
     fn a_request_may_overtake_the_privilege() {
         let mut stage = stage(Tree::star(3));
-        stage.request(0);
-        stage.request(1);
-        stage.request(2);
-        stage.flush();
+        stage.ask([0, 1, 2]);
         stage.release(0);
         stage.deliver_nth(0, 1, 1).unwrap();
         stage.flush();
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.entries(), [0, 1, 2]);
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Lone};
 use crate::claims::Quantity::{ClientDelay, Messages};
 use crate::claims::{Claims, Published};
@@ -161,10 +161,6 @@ impl Message for Msg {
 impl Rules for RaymondK {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.owed.len())
-    }
-
     /// REQUEST(t,i) to all; each of them owes one REPLY more.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -197,6 +193,10 @@ impl Rules for RaymondK {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.owed.len())
+    }
+
     /// With one at a time a REPLY is noted, as in Ricart–Agrawala's algorithm. With more, who has entered defers
     /// requests to which it would have replied while it waited.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
@@ -204,8 +204,7 @@ impl Rules for RaymondK {
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
     }
 }
 
@@ -258,49 +257,32 @@ impl RaymondK {
     }
 }
 
+variants! { Info {
+    ForgetsDebts = "raymond-k-forgets-debts" {
+        flaw: "a request forgets which REPLYs to earlier ones are missing, so a late one is taken for one to this request",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --capacity 2 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --capacity 2 --requests 1,1,2",
+    }
+    CountsItself = "raymond-k-counts-itself" {
+        flaw: "a node counts itself among the N−k that must have replied",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --capacity 2",
+        refuted_by: "-n 4 --capacity 2 --requests 0,1,1,1",
+    }
+    NoClockUpdate = "raymond-k-no-clock-update" {
+        flaw: "the clock does not advance on receipt",
+        breaks: Breaks::Safety,
+        shown_by: "-n 4 --capacity 2 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 3 --capacity 2 --requests 1,2,1",
+    }
+} }
+
 impl Mutex for RaymondK {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "raymond-k-forgets-debts",
-            broken: Some(Broken {
-                flaw: "a request forgets which REPLYs to earlier ones are missing, so a late one is taken for one to this request",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --capacity 2 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --capacity 2 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "raymond-k-counts-itself",
-            broken: Some(Broken {
-                flaw: "a node counts itself among the N−k that must have replied",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --capacity 2",
-                refuted_by: "-n 4 --capacity 2 --requests 0,1,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "raymond-k-no-clock-update",
-            broken: Some(Broken {
-                flaw: "the clock does not advance on receipt",
-                breaks: Breaks::Safety,
-                shown_by: "-n 4 --capacity 2 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 3 --capacity 2 --requests 1,2,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "raymond-k" => Flaw::None,
-            "raymond-k-forgets-debts" => Flaw::ForgetsDebts,
-            "raymond-k-counts-itself" => Flaw::CountsItself,
-            "raymond-k-no-clock-update" => Flaw::NoClockUpdate,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| RaymondK {
             me,
             flaw,
@@ -334,11 +316,9 @@ mod tests {
         }
         stage.flush();
         assert_eq!(stage.inside(), [0, 1]);
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!((stage.inside(), stage.entries()), (vec![0, 2], &[0, 1, 2][..]));
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.inside(), [2, 3]);
     }
 
@@ -346,12 +326,10 @@ mod tests {
     #[test]
     fn deferred_replies_travel_together() {
         let mut stage = stage("raymond-k", 3, 2);
-        stage.request(0);
-        stage.flush();
+        stage.ask([0]);
         let before = stage.sent();
         for _ in 0..5 {
-            stage.request(2);
-            stage.flush();
+            stage.ask([2]);
             stage.release(2);
         }
         assert_eq!(stage.sent() - before, 5 * (2 * 3 - 2 - 1));
@@ -365,10 +343,8 @@ mod tests {
     /// second request, to which P1, inside again, has not replied. Returns who is inside at the end.
     fn a_late_reply(name: &str) -> Vec<usize> {
         let mut stage = stage(name, 3, 2);
-        stage.request(0);
-        stage.flush();
-        stage.request(2);
-        stage.flush();
+        stage.ask([0]);
+        stage.ask([2]);
         stage.release(2);
         stage.release(0);
         // Under way: P1's REPLY to P3's first request.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable, variants};
 use crate::claims::Condition::{ConstantLatency, Lone, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -151,10 +151,6 @@ impl Message for Msg {
 impl Rules for RicartAgrawala {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// REQUEST(t,i) to all; the stamp is taken once, before anything is sent.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -189,14 +185,17 @@ impl Rules for RicartAgrawala {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
         matches!(message, Msg::Reply { t } if *t <= self.clock.now())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
     }
 }
 
@@ -251,82 +250,50 @@ impl RicartAgrawala {
     }
 }
 
+variants! { Info {
+    KeepsDeferred = "ricart-agrawala-keeps-deferred" {
+        flaw: "deferred marks are never cleared and replies are counted as a number",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 2 --requests 3",
+    }
+    NoTieBreak = "ricart-agrawala-no-tie-break" {
+        flaw: "requests with equal clocks are not ordered by id",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --requests 1",
+    }
+    NoClockUpdate = "ricart-agrawala-no-clock-update" {
+        flaw: "the clock does not advance on receipt",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+    LateStamp = "ricart-agrawala-late-stamp" {
+        flaw: "the stamp is noted after the multicast: who waits compares with that of its last request",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --requests 1",
+    }
+    IdFirst = "ricart-agrawala-id-first" {
+        flaw: "requests are ordered by id before clock",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+    MuteReply = "ricart-agrawala-mute-reply" {
+        flaw: "the clock does not advance on a REPLY",
+        breaks: Breaks::Order,
+        shown_by: "-n 3 --latency exp:1 --think exp:1",
+        refuted_by: "-n 3 --requests 2,0,1",
+    }
+} }
+
 impl Mutex for RicartAgrawala {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "ricart-agrawala-keeps-deferred",
-            broken: Some(Broken {
-                flaw: "deferred marks are never cleared and replies are counted as a number",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 2 --requests 3",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-no-tie-break",
-            broken: Some(Broken {
-                flaw: "requests with equal clocks are not ordered by id",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-no-clock-update",
-            broken: Some(Broken {
-                flaw: "the clock does not advance on receipt",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-late-stamp",
-            broken: Some(Broken {
-                flaw: "the stamp is noted after the multicast: who waits compares with that of its last request",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-id-first",
-            broken: Some(Broken {
-                flaw: "requests are ordered by id before clock",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-mute-reply",
-            broken: Some(Broken {
-                flaw: "the clock does not advance on a REPLY",
-                breaks: Breaks::Order,
-                shown_by: "-n 3 --latency exp:1 --think exp:1",
-                refuted_by: "-n 3 --requests 2,0,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "ricart-agrawala" => Flaw::None,
-            "ricart-agrawala-keeps-deferred" => Flaw::KeepsDeferred,
-            "ricart-agrawala-no-tie-break" => Flaw::NoTieBreak,
-            "ricart-agrawala-no-clock-update" => Flaw::NoClockUpdate,
-            "ricart-agrawala-late-stamp" => Flaw::LateStamp,
-            "ricart-agrawala-id-first" => Flaw::IdFirst,
-            "ricart-agrawala-mute-reply" => Flaw::MuteReply,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me| RicartAgrawala {
             me,
             n: setup.nodes() as u32,
@@ -355,12 +322,9 @@ mod tests {
     #[test]
     fn the_older_request_enters_first() {
         let mut stage = stage(3);
-        stage.request(0);
-        stage.request(2);
-        stage.flush();
+        stage.ask([0, 2]);
         assert_eq!(stage.entries(), [0]);
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.entries(), [0, 2]);
     }
 
@@ -369,13 +333,9 @@ mod tests {
     fn a_deferred_reply_is_sent_once() {
         let mut stage = stage(2);
         for _ in 0..3 {
-            stage.request(0);
-            stage.request(1);
-            stage.flush();
-            stage.release(0);
-            stage.flush();
-            stage.release(1);
-            stage.flush();
+            stage.ask([0, 1]);
+            stage.leave(0);
+            stage.leave(1);
         }
         assert_eq!(stage.sent(), 3 * 2 * 2);
     }
@@ -398,9 +358,7 @@ mod tests {
     fn with_a_late_stamp_both_defer() {
         let mut stage =
             Stage::<RicartAgrawala>::new("ricart-agrawala-late-stamp", &Setup::new(2).unwrap());
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
+        stage.ask([0, 1]);
         assert_eq!((stage.inside(), stage.sent()), (vec![], 2));
     }
 
@@ -416,8 +374,7 @@ mod tests {
         stage.deliver(1, 0);
         stage.deliver(2, 0);
         stage.release(0);
-        stage.request(0);
-        stage.flush();
+        stage.ask([0]);
         stage.entries().to_vec()
     }
 

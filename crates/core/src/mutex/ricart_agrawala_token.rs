@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
@@ -123,8 +123,7 @@ pub struct Token {
 
 impl Token {
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.served.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.served, each);
     }
 }
 
@@ -161,10 +160,6 @@ impl Message for Msg {
 impl Rules for RicartAgrawalaToken {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.request.len())
-    }
-
     /// A holder enters at once; others count and ask everybody.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -196,9 +191,12 @@ impl Rules for RicartAgrawalaToken {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.request.len())
+    }
+
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.request.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.request, each);
         if let Some(token) = &mut self.token {
             token.counters(each);
         }
@@ -269,50 +267,33 @@ impl RicartAgrawalaToken {
     }
 }
 
+variants! { Info {
+    FromFirst = "ricart-agrawala-token-from-first" {
+        flaw: "the search for the next one begins at P1 instead of behind the one that leaves",
+        breaks: Breaks::Starvation,
+        shown_by: "-n 3",
+        refuted_by: "-n 3 --judge starvation",
+    }
+    NotHeld = "ricart-agrawala-token-not-held" {
+        flaw: "Token_Held is not looked at: a REQUEST takes the token out of the section",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 2 --requests 1",
+    }
+    AssignsRequest = "ricart-agrawala-token-assigns-request" {
+        flaw: "Request[j] is assigned, not the maximum: a REQUEST that was overtaken hides the later one",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --order any --latency exp:1 --section 0.1",
+        refuted_by: "-n 3 --requests 0,1,2 --order any",
+    }
+} }
+
 impl Mutex for RicartAgrawalaToken {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "ricart-agrawala-token-from-first",
-            broken: Some(Broken {
-                flaw: "the search for the next one begins at P1 instead of behind the one that leaves",
-                breaks: Breaks::Starvation,
-                shown_by: "-n 3",
-                refuted_by: "-n 3 --judge starvation",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-token-not-held",
-            broken: Some(Broken {
-                flaw: "Token_Held is not looked at: a REQUEST takes the token out of the section",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "ricart-agrawala-token-assigns-request",
-            broken: Some(Broken {
-                flaw: "Request[j] is assigned, not the maximum: a REQUEST that was overtaken hides the later one",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --order any --latency exp:1 --section 0.1",
-                refuted_by: "-n 3 --requests 0,1,2 --order any",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "ricart-agrawala-token" => Flaw::None,
-            "ricart-agrawala-token-from-first" => Flaw::FromFirst,
-            "ricart-agrawala-token-not-held" => Flaw::NotHeld,
-            "ricart-agrawala-token-assigns-request" => Flaw::AssignsRequest,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let zeros = || vec![0; setup.nodes()].into_boxed_slice();
         let node = |me: NodeId| RicartAgrawalaToken {
             me,
@@ -338,15 +319,12 @@ mod tests {
     #[test]
     fn the_token_goes_round_in_the_order_of_ids() {
         let mut stage = stage(5);
-        stage.request(2);
-        stage.flush();
+        stage.ask([2]);
         for node in [1, 0, 4] {
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
         }
         for node in [2, 4, 0] {
-            stage.release(node);
-            stage.flush();
+            stage.leave(node);
         }
         assert_eq!(stage.entries(), [2, 4, 0, 1]);
         assert_eq!(stage.sent(), 4 * 5);
@@ -382,12 +360,9 @@ mod tests {
     #[test]
     fn a_holder_inside_keeps_the_token() {
         let mut stage = stage(2);
-        stage.request(0);
-        stage.request(1);
-        stage.flush();
+        stage.ask([0, 1]);
         assert_eq!(stage.inside(), [0]);
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.inside(), [1]);
     }
 

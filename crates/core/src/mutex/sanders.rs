@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{CLOCK, Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -116,38 +116,26 @@ impl Protocol for Sanders {
     }
 }
 
+variants! { Info {
+    Naive = "sanders-naive" {
+        flaw: "as the lecture prints it: no FAILED, INQUIRE and RELINQUISH, grants are never given back",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --structure maekawa --latency uniform:0.1..2",
+        refuted_by: "-n 3 --structure maekawa --requests 1",
+    }
+    AlwaysBusy = "sanders-always-busy" {
+        flaw: "an arbiter becomes busy also for a requester that will not tell it on exit",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 2 --structure ricart-agrawala",
+        refuted_by: "-n 2 --structure ricart-agrawala --requests 1",
+    }
+} }
+
 impl Mutex for Sanders {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "sanders-naive",
-            broken: Some(Broken {
-                flaw: "as the lecture prints it: no FAILED, INQUIRE and RELINQUISH, grants are never given back",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --structure maekawa --latency uniform:0.1..2",
-                refuted_by: "-n 3 --structure maekawa --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "sanders-always-busy",
-            broken: Some(Broken {
-                flaw: "an arbiter becomes busy also for a requester that will not tell it on exit",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 2 --structure ricart-agrawala",
-                refuted_by: "-n 2 --structure ricart-agrawala --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "sanders" => Flaw::None,
-            "sanders-naive" => Flaw::Naive,
-            "sanders-always-busy" => Flaw::AlwaysBusy,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "information structure" };
         let structure = setup.structure().ok_or(missing)?;
         let nodes = || NodeId::all(structure.nodes());
@@ -201,11 +189,9 @@ mod tests {
             for i in NodeId::all(structure.nodes()) {
                 let mut stage = stage(structure.clone());
                 for round in 1..3 {
-                    stage.request(i.index());
-                    stage.flush();
+                    stage.ask([i.index()]);
                     assert_eq!(stage.inside(), [i.index()]);
-                    stage.release(i.index());
-                    stage.flush();
+                    stage.leave(i.index());
                     assert_eq!(stage.sent(), round * structure.message_bounds(i).0);
                 }
             }
@@ -224,8 +210,7 @@ mod tests {
         stage.deliver(2, 0);
         assert_eq!(stage.oldest(0, 2).word, Word::Failed);
         stage.flush();
-        stage.release(0);
-        stage.flush();
+        stage.leave(0);
         assert_eq!(stage.entries(), [0, 2]);
     }
 
@@ -234,8 +219,7 @@ mod tests {
     #[test]
     fn an_arbiter_grants_on_while_it_is_free() {
         let mut stage = stage(Structure::ricart_agrawala(3));
-        stage.request(0);
-        stage.flush();
+        stage.ask([0]);
         stage.request(1);
         stage.request(2);
         stage.deliver(1, 0);
@@ -253,10 +237,8 @@ mod tests {
     fn nobodys_arbiter_keeps_up_with_the_time() {
         let mut stage = stage(Structure::four_nodes());
         for requester in [3, 3, 3, 2] {
-            stage.request(requester);
-            stage.flush();
-            stage.release(requester);
-            stage.flush();
+            stage.ask([requester]);
+            stage.leave(requester);
         }
         stage.request(2);
         assert_eq!(stage.oldest(2, 0).stamp, 4);

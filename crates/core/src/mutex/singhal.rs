@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, OneAtATime,
     Saturated,
@@ -154,8 +154,7 @@ pub struct Token {
 
 impl Token {
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.sn.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.sn, each);
     }
 }
 
@@ -197,10 +196,6 @@ impl Message for Msg {
 impl Rules for Singhal {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.sn.len())
-    }
-
     /// Request: SN+1; a holder goes straight to E; others send REQUEST to every node believed R.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -233,9 +228,12 @@ impl Rules for Singhal {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.sn.len())
+    }
+
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.sn.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.sn, each);
         if let Some(token) = &mut self.token {
             token.counters(each);
         }
@@ -350,94 +348,68 @@ impl Singhal {
     }
 }
 
+variants! { Info {
+    DiscardsOutdated = "singhal-1989" with {
+        title: "Singhal (as published)",
+        paper: "M. Singhal: A heuristically-aided algorithm for mutual exclusion in distributed systems. IEEE Trans. Computers 38(5), 1989",
+        channel: Order::Fifo,
+        rules: &[
+            "Start: P1 holds the token; each node believes R (requesting) of everybody with a smaller id.",
+            "Request: count it. The holder enters at once; others send REQUEST(count) to all believed R.",
+            "REQUEST with an old count: discard it. Else believe R of its sender; who waits and did not \
+             believe that before sends its own REQUEST in return; an idle holder passes the token.",
+            "Exit: reconcile own and token beliefs, the larger count wins; pass the token to one believed \
+             R, chosen by the arbitration rule; keep it if there is none.",
+        ],
+        fires: &[
+            "2 request | {enters} = yes | {me} has the token, so it enters",
+            "2 request | | request {sn'[me]} of {me}; it asks {ask}",
+            "3 REQUEST | {message.sn} ≤ {sn[from]}; {sent} = | request {message.sn} of {from} is old, so {me} discards it",
+            "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ TOKEN | {<}: the request is new and {me} holds the token idly, so it passes it on",
+            "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ REQUEST | {<}: the request is new, and {me} waits itself, so it asks {from} in return",
+            "3 REQUEST | {sn[from]} < {message.sn} | {<}: the request is new, so {me} notes it",
+            "4 TOKEN | {enters} = yes |",
+            "4 release | {sent} ∋ TOKEN | of {token.requesting} the arbitration rule chooses {to}",
+            "4 release | | nobody waits, so {me} keeps the token",
+        ],
+    } {
+        flaw: "an outdated REQUEST is discarded, though its sender relies on being asked in return",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1",
+        refuted_by: "-n 3 --requests 1,1,2",
+    }
+    LeavesWhileExecuting = "singhal-leaves-while-executing" {
+        flaw: "a holder that enters is not noted as executing: a REQUEST takes the token out of the section",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
+        refuted_by: "-n 2 --requests 1",
+    }
+    EveryoneAsksFirst = "singhal-everyone-asks-first" {
+        flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --workload sequential",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+    NoCounterRequest = "singhal-no-counter-request" {
+        flaw: "who waits does not ask a new requester in return",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+    NoReconciliation = "singhal-no-reconciliation" {
+        flaw: "REQUESTs that were noted before the token came are not noted in it",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+} }
+
 impl Mutex for Singhal {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "singhal-1989",
-            title: "Singhal (as published)",
-            paper: "M. Singhal: A heuristically-aided algorithm for mutual exclusion in distributed systems. IEEE Trans. Computers 38(5), 1989",
-            channel: Order::Fifo,
-            rules: &[
-                "Start: P1 holds the token; each node believes R (requesting) of everybody with a smaller id.",
-                "Request: count it. The holder enters at once; others send REQUEST(count) to all believed R.",
-                "REQUEST with an old count: discard it. Else believe R of its sender; who waits and did not \
-                 believe that before sends its own REQUEST in return; an idle holder passes the token.",
-                "Exit: reconcile own and token beliefs, the larger count wins; pass the token to one believed \
-                 R, chosen by the arbitration rule; keep it if there is none.",
-            ],
-            fires: &[
-                "2 request | {enters} = yes | {me} has the token, so it enters",
-                "2 request | | request {sn'[me]} of {me}; it asks {ask}",
-                "3 REQUEST | {message.sn} ≤ {sn[from]}; {sent} = | request {message.sn} of {from} is old, so {me} discards it",
-                "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ TOKEN | {<}: the request is new and {me} holds the token idly, so it passes it on",
-                "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ REQUEST | {<}: the request is new, and {me} waits itself, so it asks {from} in return",
-                "3 REQUEST | {sn[from]} < {message.sn} | {<}: the request is new, so {me} notes it",
-                "4 TOKEN | {enters} = yes |",
-                "4 release | {sent} ∋ TOKEN | of {token.requesting} the arbitration rule chooses {to}",
-                "4 release | | nobody waits, so {me} keeps the token",
-            ],
-            broken: Some(Broken {
-                flaw: "an outdated REQUEST is discarded, though its sender relies on being asked in return",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1",
-                refuted_by: "-n 3 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-leaves-while-executing",
-            broken: Some(Broken {
-                flaw: "a holder that enters is not noted as executing: a REQUEST takes the token out of the section",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-everyone-asks-first",
-            broken: Some(Broken {
-                flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --workload sequential",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-no-counter-request",
-            broken: Some(Broken {
-                flaw: "who waits does not ask a new requester in return",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-no-reconciliation",
-            broken: Some(Broken {
-                flaw: "REQUESTs that were noted before the token came are not noted in it",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "singhal" => Flaw::None,
-            "singhal-1989" => Flaw::DiscardsOutdated,
-            "singhal-leaves-while-executing" => Flaw::LeavesWhileExecuting,
-            "singhal-everyone-asks-first" => Flaw::EveryoneAsksFirst,
-            "singhal-no-counter-request" => Flaw::NoCounterRequest,
-            "singhal-no-reconciliation" => Flaw::NoReconciliation,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let n = setup.nodes();
         let node = |me: NodeId| Singhal {
             me,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ricart_agrawala::Msg;
 use super::{Entered, Mutex, Phase, Rules, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable, variants};
 use crate::claims::Condition::{
     Again, AsksNobody, AsksOthers, ConstantLatency, Everybody, First, Lone, OneAtATime, Saturated,
 };
@@ -143,10 +143,6 @@ impl Rules for Singhal1992 {
     /// REQUEST: I want in, and have to ask you. REPLY: you may, and need not ask me again until you have answered me.
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// Step 1 of the paper.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
@@ -178,14 +174,17 @@ impl Rules for Singhal1992 {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
+    }
+
     /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
         matches!(message, Msg::Reply { t } if *t <= self.clock.now())
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        self.clock.counters(each);
-        each(Counter::Clock, &mut self.stamp);
+        self.clock.counters_with(&mut self.stamp, each);
     }
 }
 
@@ -230,49 +229,32 @@ impl Singhal1992 {
     }
 }
 
+variants! { Info {
+    AsksFirst = "singhal-1992-asks-first" {
+        flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
+        breaks: Breaks::Safety,
+        shown_by: "-n 3",
+        refuted_by: "-n 3 --requests 0,1,1",
+    }
+    NoRequestBack = "singhal-1992-no-request-back" {
+        flaw: "a waiting node that yields puts the other one into R, but sends it no REQUEST",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --latency uniform:0.1..2",
+        refuted_by: "-n 3 --requests 1,1,2",
+    }
+    KeepsSets = "singhal-1992-keeps-sets" {
+        flaw: "who is told at the exit is not put into R",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2",
+        refuted_by: "-n 2 --requests 2,1",
+    }
+} }
+
 impl Mutex for Singhal1992 {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "singhal-1992-asks-first",
-            broken: Some(Broken {
-                flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
-                breaks: Breaks::Safety,
-                shown_by: "-n 3",
-                refuted_by: "-n 3 --requests 0,1,1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-1992-no-request-back",
-            broken: Some(Broken {
-                flaw: "a waiting node that yields puts the other one into R, but sends it no REQUEST",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --latency uniform:0.1..2",
-                refuted_by: "-n 3 --requests 1,1,2",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "singhal-1992-keeps-sets",
-            broken: Some(Broken {
-                flaw: "who is told at the exit is not put into R",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2",
-                refuted_by: "-n 2 --requests 2,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let flaw = match name {
-            "singhal-1992" => Flaw::None,
-            "singhal-1992-asks-first" => Flaw::AsksFirst,
-            "singhal-1992-no-request-back" => Flaw::NoRequestBack,
-            "singhal-1992-keeps-sets" => Flaw::KeepsSets,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me: NodeId| Singhal1992 {
             me,
             n: setup.nodes() as u32,
@@ -301,11 +283,9 @@ mod tests {
 
     fn once(stage: &mut Stage<Singhal1992>, node: usize) -> usize {
         let before = stage.sent();
-        stage.request(node);
-        stage.flush();
+        stage.ask([node]);
         assert_eq!(stage.inside(), [node]);
-        stage.release(node);
-        stage.flush();
+        stage.leave(node);
         stage.sent() - before
     }
 
@@ -348,8 +328,7 @@ mod tests {
         assert_eq!(stage.oldest(2, 1), original);
         stage.flush();
         assert_eq!(stage.inside(), [1]);
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.inside(), [2]);
     }
 
@@ -357,17 +336,14 @@ mod tests {
     fn a_yielding_node_that_does_not_ask_waits_for_ever() {
         let mut stage = a_yielding_node("singhal-1992-no-request-back");
         stage.flush();
-        stage.release(1);
-        stage.flush();
+        stage.leave(1);
         assert_eq!(stage.inside(), [0; 0]);
     }
 
     #[test]
     fn without_the_staircase_two_do_not_ask_each_other() {
         let mut stage = stage("singhal-1992-asks-first", 3);
-        stage.request(1);
-        stage.request(2);
-        stage.flush();
+        stage.ask([1, 2]);
         assert_eq!(stage.inside(), [1, 2]);
     }
 

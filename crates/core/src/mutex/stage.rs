@@ -67,10 +67,21 @@ impl<P: Mutex> Stage<P> {
         self.step(node, Input::Command(Lock::Release)).unwrap();
     }
 
+    /// These applications want in, and everything is delivered.
+    pub(crate) fn ask<const N: usize>(&mut self, nodes: [usize; N]) {
+        nodes.into_iter().for_each(|node| self.request(node));
+        self.flush();
+    }
+
+    /// The application of `node` leaves, and everything is delivered.
+    pub(crate) fn leave(&mut self, node: usize) {
+        self.release(node);
+        self.flush();
+    }
+
     /// `node` enters, leaves and enters again, while nobody else asks.
     pub(crate) fn enter_twice(&mut self, node: usize) {
-        self.request(node);
-        self.flush();
+        self.ask([node]);
         self.release(node);
         self.request(node);
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
 };
@@ -131,8 +131,7 @@ impl Token {
     }
 
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.ln.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.ln, each);
     }
 }
 
@@ -172,10 +171,6 @@ impl Message for Msg {
 
 impl Rules for SuzukiKasami {
     type Message = Msg;
-
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.rn.len())
-    }
 
     /// RN[i]+1, broadcast REQUEST(i, RN[i]); a holder enters at once.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
@@ -221,9 +216,12 @@ impl Rules for SuzukiKasami {
         Ok(())
     }
 
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.rn.len())
+    }
+
     fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
-        let numbers = self.rn.iter_mut().enumerate();
-        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        Counter::of_requests(&mut self.rn, each);
         if let Some(token) = &mut self.token {
             token.counters(each);
         }
@@ -299,50 +297,33 @@ impl SuzukiKasami {
     }
 }
 
+variants! { Info {
+    LnSlip = "suzuki-kasami-ln-slip" {
+        flaw: "the exit looks for RN[j] = LN[i] + 1 instead of RN[j] = LN[j] + 1",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3",
+        refuted_by: "-n 2 --requests 1",
+    }
+    AssignsRn = "suzuki-kasami-assigns-rn" {
+        flaw: "RN[j] is assigned, not the maximum: a REQUEST that was overtaken hides the later one",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 3 --order any --latency exp:1 --section 0.1",
+        refuted_by: "-n 3 --requests 0,1,2 --order any",
+    }
+    StaleRequest = "suzuki-kasami-stale-request" {
+        flaw: "an idle holder passes the token on any REQUEST, without comparing RN[j] with LN[j] + 1",
+        breaks: Breaks::Liveness,
+        shown_by: "-n 4 --workload sequential --latency exp:1",
+        refuted_by: "-n 3 --requests 2,1,1",
+    }
+} }
+
 impl Mutex for SuzukiKasami {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "suzuki-kasami-ln-slip",
-            broken: Some(Broken {
-                flaw: "the exit looks for RN[j] = LN[i] + 1 instead of RN[j] = LN[j] + 1",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "suzuki-kasami-assigns-rn",
-            broken: Some(Broken {
-                flaw: "RN[j] is assigned, not the maximum: a REQUEST that was overtaken hides the later one",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 3 --order any --latency exp:1 --section 0.1",
-                refuted_by: "-n 3 --requests 0,1,2 --order any",
-            }),
-            ..SOUND
-        },
-        Info {
-            name: "suzuki-kasami-stale-request",
-            broken: Some(Broken {
-                flaw: "an idle holder passes the token on any REQUEST, without comparing RN[j] with LN[j] + 1",
-                breaks: Breaks::Liveness,
-                shown_by: "-n 4 --workload sequential --latency exp:1",
-                refuted_by: "-n 3 --requests 2,1,1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "suzuki-kasami" => Flaw::None,
-            "suzuki-kasami-ln-slip" => Flaw::LnSlip,
-            "suzuki-kasami-assigns-rn" => Flaw::AssignsRn,
-            "suzuki-kasami-stale-request" => Flaw::StaleRequest,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let zeros = || vec![0; setup.nodes()].into_boxed_slice();
         let node = |me: NodeId| SuzukiKasami {
             me,
@@ -370,17 +351,11 @@ mod tests {
     #[test]
     fn the_queue_in_the_token_is_served_in_turn() {
         let mut stage = stage(4);
-        stage.request(0);
-        stage.request(2);
-        stage.request(1);
-        stage.flush();
+        stage.ask([0, 2, 1]);
         stage.release(0);
-        stage.request(3);
-        stage.flush();
-        stage.release(1);
-        stage.flush();
-        stage.release(2);
-        stage.flush();
+        stage.ask([3]);
+        stage.leave(1);
+        stage.leave(2);
         assert_eq!(stage.entries(), [0, 1, 2, 3]);
         assert_eq!(stage.sent(), 3 * 4);
     }
@@ -398,16 +373,11 @@ mod tests {
     fn the_exit_compares_with_each_nodes_own_count() {
         let mut stage = stage(2);
         for _ in 0..3 {
-            stage.request(1);
-            stage.flush();
-            stage.release(1);
-            stage.flush();
+            stage.ask([1]);
+            stage.leave(1);
         }
-        stage.request(1);
-        stage.request(0);
-        stage.flush();
-        stage.release(1);
-        stage.flush();
+        stage.ask([1, 0]);
+        stage.leave(1);
         assert_eq!(stage.inside(), [0]);
     }
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Mutex, Phase, Rules, kinds, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable, variants};
 use crate::claims::Condition::{
     Again, AtOnce, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, Saturated,
 };
@@ -114,10 +114,6 @@ impl Message for Msg {
 impl Rules for TokenRing {
     type Message = Msg;
 
-    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
-        known_peer(from, self.me, self.n as usize)
-    }
-
     /// One token circulates: the resting one sets out. Without it, or inside, nothing begins.
     fn start(&mut self, out: &mut Outbox<Self>) {
         if self.token && self.phase == Phase::Idle {
@@ -144,6 +140,10 @@ impl Rules for TokenRing {
         self.phase.release()?;
         self.pass_on(out);
         Ok(())
+    }
+
+    fn known_sender(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.n as usize)
     }
 }
 
@@ -185,28 +185,21 @@ impl TokenRing {
     }
 }
 
+variants! { Info {
+    PassesInside = "token-ring-passes-inside" {
+        flaw: "a node that enters sends the token on at once",
+        breaks: Breaks::Safety,
+        shown_by: "-n 2 --section 2",
+        refuted_by: "-n 2 --requests 1",
+    }
+} }
+
 impl Mutex for TokenRing {
-    const VARIANTS: &'static [Info] = &[
-        SOUND,
-        Info {
-            name: "token-ring-passes-inside",
-            broken: Some(Broken {
-                flaw: "a node that enters sends the token on at once",
-                breaks: Breaks::Safety,
-                shown_by: "-n 2 --section 2",
-                refuted_by: "-n 2 --requests 1",
-            }),
-            ..SOUND
-        },
-    ];
+    const VARIANTS: &'static [Info] = VARIANTS;
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         setup.refuse_clocks(SOUND.name)?;
-        let flaw = match name {
-            "token-ring" => Flaw::None,
-            "token-ring-passes-inside" => Flaw::PassesInside,
-            _ => return Err(SetupError::UnknownName(name.into())),
-        };
+        let flaw = flaw_of(name)?;
         let node = |me: NodeId| TokenRing {
             me,
             n: setup.nodes() as u32,
@@ -247,12 +240,10 @@ mod tests {
     #[test]
     fn entering_again_costs_a_lap() {
         let mut stage = stage(4);
-        stage.request(3);
-        stage.flush();
+        stage.ask([3]);
         assert_eq!(stage.sent(), 3);
         stage.release(3);
-        stage.request(3);
-        stage.flush();
+        stage.ask([3]);
         assert_eq!(stage.inside(), [3]);
         assert_eq!(stage.sent(), 3 + 4);
     }

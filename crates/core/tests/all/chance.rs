@@ -5,21 +5,17 @@ pub(crate) fn chosen_seed() -> Option<u64> {
     std::env::var("SKEPTRON_SEED").ok().map(|seed| seed.parse().expect("a seed is a number"))
 }
 
-/// SplitMix64: small, and the same everywhere.
-pub(crate) struct Chance(pub(crate) u64);
+/// What happens in a system, from its seed.
+pub(crate) struct Chance(skeptron_testing::Chance);
 
 impl Chance {
-    /// Any number.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(crate) fn new(seed: u64) -> Self {
+        Chance(skeptron_testing::Chance::new(seed))
     }
 
     /// A number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+        self.0.below(limit as u64) as usize
     }
 
     /// One of these.
@@ -30,7 +26,7 @@ impl Chance {
     /// Mostly small, since those bytes mean something: a kind, a node, a count.
     pub(crate) fn byte(&mut self) -> u8 {
         match self.below(4) {
-            0 => self.next() as u8,
+            0 => self.0.next() as u8,
             1 => 0xff,
             _ => self.below(6) as u8,
         }

@@ -69,7 +69,7 @@ impl Visitor for Case<'_> {
     type Output = ();
 
     fn visit<P: Election>(self) {
-        let mut chance = Chance(self.seed);
+        let mut chance = Chance::new(self.seed);
         let setup = setup(1 + chance.below(5), &mut chance);
         let nodes = P::build(self.info.name, &setup).expect("the setup has every layout");
         let mut system = System::<P> {

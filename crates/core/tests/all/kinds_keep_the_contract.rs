@@ -48,7 +48,7 @@ impl InnerVisitor for Case {
     type Output = usize;
 
     fn visit<P: Mutex>(self) -> usize {
-        let mut chance = Chance(self.seed);
+        let mut chance = Chance::new(self.seed);
         let setup = Setup::new(1 + chance.below(4)).unwrap();
         let nodes = Shared::build(self.info.name, &setup, None).unwrap();
         // No algorithm that offers kinds needs an order.

@@ -43,7 +43,7 @@ fn alone_a_node_enters_at_once() {
         type Output = ();
 
         fn visit<P: Mutex>(self) {
-            let nodes = P::build(self.0.name, &setup(1, &mut Chance(0))).unwrap();
+            let nodes = P::build(self.0.name, &setup(1, &mut Chance::new(0))).unwrap();
             let mut network = Network::new(nodes, self.0.channel, Company::Honest);
             let mut step = |input| network.step(NodeId::new(0), input, Entered).unwrap().len();
             let inputs = [Lock::Request, Lock::Release, Lock::Request].map(Input::Command);
@@ -87,7 +87,7 @@ impl Visitor for Case<'_> {
     type Output = ();
 
     fn visit<P: Mutex>(self) {
-        let mut chance = Chance(self.seed);
+        let mut chance = Chance::new(self.seed);
         let setup = setup(1 + chance.below(5), &mut chance);
         let nodes = P::build(self.info.name, &setup).expect("the setup has every layout");
         let network = Network::new(nodes, self.info.channel, self.company);

@@ -96,8 +96,7 @@ fn the_length_of_a_path_is_the_size_of_the_quorum() {
 #[test]
 fn who_waits_goes_on_with_a_substitute() {
     let mut stage = stage(3);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     assert_eq!(stage.inside(), [1]);
     stage.request(2);
     stage.crash(0);
@@ -105,8 +104,7 @@ fn who_waits_goes_on_with_a_substitute() {
     stage.suspect(1, 0);
     stage.flush();
     assert_eq!(stage.inside(), [1]);
-    stage.release(1);
-    stage.flush();
+    stage.leave(1);
     assert_eq!(stage.entries(), [1, 2]);
 }
 
@@ -114,10 +112,8 @@ fn who_waits_goes_on_with_a_substitute() {
 #[test]
 fn the_grant_of_a_crashed_holder_is_free() {
     let mut stage = stage(3);
-    stage.request(1);
-    stage.flush();
-    stage.request(2);
-    stage.flush();
+    stage.ask([1]);
+    stage.ask([2]);
     stage.release(1);
     stage.request(1);
     stage.crash(1);
@@ -127,8 +123,7 @@ fn the_grant_of_a_crashed_holder_is_free() {
     stage.flush();
     assert_eq!(stage.entries(), [1, 2]);
     stage.release(2);
-    stage.request(0);
-    stage.flush();
+    stage.ask([0]);
     assert_eq!(stage.entries(), [1, 2, 0]);
 }
 
@@ -149,8 +144,7 @@ fn a_grant_comes_back_that_nobody_needs_any_more() {
     stage.flush();
     assert_eq!(stage.inside(), [2]);
     stage.release(2);
-    stage.request(0);
-    stage.flush();
+    stage.ask([0]);
     assert_eq!(stage.entries(), [2, 0]);
 }
 

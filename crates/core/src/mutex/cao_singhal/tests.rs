@@ -32,8 +32,7 @@ fn words(stage: &Stage<CaoSinghal>, from: usize, to: usize) -> (Word, Option<usi
 #[test]
 fn the_permission_is_passed_without_its_arbiter() {
     let mut stage = stage(STAR);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     stage.request(2);
     stage.deliver(2, 0);
     assert_eq!(words(&stage, 0, 1), (Word::Transfer, Some(2)));
@@ -52,10 +51,8 @@ fn a_lone_request_costs_three_messages_per_other_member() {
     for sets in [&[&[0][..]], STAR, TWO_ARBITERS, FANO] {
         for (node, set) in sets.iter().enumerate() {
             let mut stage = stage(sets);
-            stage.request(node);
-            stage.flush();
-            stage.release(node);
-            stage.flush();
+            stage.ask([node]);
+            stage.leave(node);
             assert_eq!(stage.entries(), [node]);
             assert_eq!(stage.sent(), 3 * set.iter().filter(|&&member| member != node).count());
         }
@@ -66,8 +63,7 @@ fn a_lone_request_costs_three_messages_per_other_member() {
 #[test]
 fn a_late_transfer_is_ignored() {
     let mut stage = stage(STAR);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     stage.request(2);
     stage.deliver(2, 0);
     stage.release(1);
@@ -82,8 +78,7 @@ fn a_late_transfer_is_ignored() {
 #[test]
 fn an_older_request_takes_the_place_of_the_next() {
     let mut stage = stage(STAR);
-    stage.request(3);
-    stage.flush();
+    stage.ask([3]);
     stage.request(1);
     stage.request(2);
     stage.deliver(2, 0);
@@ -93,8 +88,7 @@ fn an_older_request_takes_the_place_of_the_next() {
     assert_eq!(words(&stage, 3, 0), (Word::Release, Some(1)));
     assert_eq!(stage.in_flight(3, 2), 0);
     stage.flush();
-    stage.release(1);
-    stage.flush();
+    stage.leave(1);
     assert_eq!(stage.entries(), [3, 1, 2]);
 }
 
@@ -102,8 +96,7 @@ fn an_older_request_takes_the_place_of_the_next() {
 #[test]
 fn an_early_release_waits_for_the_one_before() {
     let mut stage = stage(STAR);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     for node in [2, 3] {
         stage.request(node);
         stage.deliver(node, 0);
@@ -123,8 +116,7 @@ fn an_early_release_waits_for_the_one_before() {
     assert_eq!(words(&stage, 0, 3), (Word::Reply, Some(2)));
     stage.flush();
     assert_eq!(stage.inside(), [3]);
-    stage.release(3);
-    stage.flush();
+    stage.leave(3);
     assert_eq!(stage.entries(), [1, 2, 3, 2]);
 }
 
@@ -155,8 +147,7 @@ fn who_yields_forgets_the_transfer() {
 #[test]
 fn an_older_request_than_the_passed_one_is_inquired_for() {
     let mut stage = stage(TWO_ARBITERS);
-    stage.request(4);
-    stage.flush();
+    stage.ask([4]);
     stage.request(2);
     stage.request(3);
     // 3 is next at 0, and 4 has left when 2's older request comes.
@@ -171,8 +162,7 @@ fn an_older_request_than_the_passed_one_is_inquired_for() {
     stage.deliver(0, 3);
     assert_eq!(words(&stage, 0, 3), (Word::Inquire, Some(2)));
     stage.flush();
-    stage.release(stage.inside()[0]);
-    stage.flush();
+    stage.leave(stage.inside()[0]);
     assert_eq!(stage.entries(), [4, 2, 3]);
 }
 
@@ -200,10 +190,8 @@ fn everybody_on_the_plane_is_served() {
 fn nobodys_arbiter_keeps_up_with_the_time() {
     let mut stage = stage(TWO_ARBITERS);
     for requester in [2, 2, 2, 3, 3] {
-        stage.request(requester);
-        stage.flush();
-        stage.release(requester);
-        stage.flush();
+        stage.ask([requester]);
+        stage.leave(requester);
     }
     stage.request(3);
     assert_eq!(stage.oldest(3, 0).stamp, 5);
@@ -262,8 +250,7 @@ fn what_no_correct_peer_says_is_refused() {
 #[test]
 fn a_node_has_two_requests_at_an_arbiter_at_most() {
     let mut stage = stage(STAR);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     stage.release(1);
     stage.request(1);
     stage.deliver_nth(1, 0, 1).unwrap();

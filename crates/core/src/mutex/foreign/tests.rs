@@ -93,8 +93,7 @@ fn a_registered_program_is_found_and_runs() {
     let info = find_info("./runs.py").unwrap();
     assert_eq!(dispatch(info, Kinds(info)), KINDS);
     let mut stage = Stage::<Foreign>::new("./runs.py", &Setup::new(2).unwrap());
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     assert_eq!(stage.entries(), [1]);
     stage.release(1);
     assert_eq!(check(info), Ok(()));

@@ -15,8 +15,7 @@ fn concurrent_requests_answer_each_other() {
     stage.flush();
     for node in 0..4 {
         assert_eq!(stage.inside(), [node]);
-        stage.release(node);
-        stage.flush();
+        stage.leave(node);
     }
     assert_eq!(stage.sent(), 4 * 3 + 3);
 }
@@ -26,8 +25,7 @@ fn concurrent_requests_answer_each_other() {
 fn a_lone_request_is_answered_by_all() {
     let mut stage = stage("lodha-kshemkalyani", 4);
     for _ in 0..2 {
-        stage.request(3);
-        stage.flush();
+        stage.ask([3]);
         stage.release(3);
     }
     assert_eq!((stage.entries(), stage.sent()), (&[3, 3][..], 2 * 2 * 3));
@@ -39,8 +37,7 @@ fn a_later_request_is_deferred() {
     let mut stage = stage("lodha-kshemkalyani", 2);
     stage.request(0);
     stage.deliver(0, 1);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     assert_eq!(stage.inside(), [0]);
     assert!(stage.nodes[0].deferred.contains(NodeId::new(1)));
     stage.release(0);
@@ -86,8 +83,7 @@ fn a_request_instead_of_a_reply(name: &str) -> Vec<usize> {
         stage.deliver(from, to);
     }
     stage.release(2);
-    stage.request(2);
-    stage.flush();
+    stage.ask([2]);
     stage.entries().to_vec()
 }
 
@@ -143,8 +139,7 @@ fn a_request_that_overtakes_a_reply_is_never_answered() {
     stage.deliver(0, 2);
     stage.request(2);
     stage.deliver_nth(2, 0, 1).unwrap();
-    stage.release(0);
-    stage.flush();
+    stage.leave(0);
     assert_eq!((stage.entries(), stage.inside()), (&[0][..], vec![]));
 }
 

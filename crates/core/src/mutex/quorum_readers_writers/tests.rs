@@ -20,8 +20,7 @@ fn readers_are_inside_together_and_a_writer_alone() {
     for (name, kind) in ReadWriteKind::ALL {
         let mut stage = stage(SOUND_ONE, kind, 4, &[0, 1, 2]);
         for node in 0..4 {
-            stage.request(node);
-            stage.flush();
+            stage.ask([node]);
         }
         assert_eq!(stage.inside(), [0, 1, 2], "{name}");
         for node in 0..3 {
@@ -36,8 +35,7 @@ fn readers_are_inside_together_and_a_writer_alone() {
 fn a_late_reader(name: &str) -> Vec<usize> {
     let mut stage = stage(name, ReadWriteKind::Majority, 3, &[0, 1]);
     for node in [0, 2, 1] {
-        stage.request(node);
-        stage.flush();
+        stage.ask([node]);
     }
     stage.inside()
 }
@@ -61,9 +59,7 @@ fn readers_that_ask_themselves_send_nothing() {
 /// Each of two writers has one of the two grants: the younger one gives its own back.
 fn two_writers(name: &str) -> Vec<usize> {
     let mut stage = stage(name, ReadWriteKind::Majority, 2, &[]);
-    stage.request(0);
-    stage.request(1);
-    stage.flush();
+    stage.ask([0, 1]);
     stage.inside()
 }
 
@@ -86,8 +82,7 @@ fn an_older_request_gets_the_grant() {
     stage.flush();
     assert_eq!(stage.entries().len(), 1);
     let first = stage.entries()[0];
-    stage.release(first);
-    stage.flush();
+    stage.leave(first);
     assert_eq!(stage.entries().len(), 2);
 }
 

@@ -17,16 +17,14 @@ fn set(nodes: &[usize]) -> NodeSet {
 #[test]
 fn a_lone_requester_asks_its_list_once_and_then_nobody() {
     let mut stage = stage(5);
-    stage.request(4);
-    stage.flush();
+    stage.ask([4]);
     assert_eq!((stage.entries(), stage.sent()), (&[4][..], 5));
     stage.release(4);
     stage.request(4);
     stage.release(4);
     assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 5));
     assert_eq!(stage.nodes[4].ask, set(&[]));
-    stage.request(0);
-    stage.flush();
+    stage.ask([0]);
     assert_eq!((stage.inside(), stage.sent()), (vec![0], 7));
 }
 
@@ -36,11 +34,9 @@ fn the_token_does_not_leave_a_holder_that_is_inside() {
     let mut stage = stage(2);
     stage.request(0);
     assert_eq!(stage.inside(), [0]);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     assert_eq!(stage.inside(), [0]);
-    stage.release(0);
-    stage.flush();
+    stage.leave(0);
     assert_eq!(stage.entries(), [0, 1]);
 }
 
@@ -56,8 +52,7 @@ fn who_waits_asks_a_new_requester_in_return() {
     assert_eq!(stage.oldest(1, 2), REQUEST);
     stage.deliver(1, 2);
     assert_eq!(stage.inside(), [2]);
-    stage.release(2);
-    stage.flush();
+    stage.leave(2);
     assert_eq!(stage.entries(), [2, 1]);
 }
 
@@ -65,11 +60,9 @@ fn who_waits_asks_a_new_requester_in_return() {
 #[test]
 fn the_staircase_leads_to_the_holder() {
     let mut stage = stage(3);
-    stage.request(1);
-    stage.flush();
+    stage.ask([1]);
     stage.release(1);
-    stage.request(2);
-    stage.flush();
+    stage.ask([2]);
     assert_eq!(stage.entries(), [1, 2]);
 }
 
@@ -171,10 +164,8 @@ fn nearest_can_starve_the_distant() {
     stage.request(3);
     for _ in 0..10 {
         for (inside, next) in [(0, 1), (1, 0)] {
-            stage.request(next);
-            stage.flush();
-            stage.release(inside);
-            stage.flush();
+            stage.ask([next]);
+            stage.leave(inside);
             assert_eq!(stage.inside(), [next]);
         }
     }
@@ -213,8 +204,7 @@ fn the_token_never_has_a_false_r() {
         }
         stage.flush();
         while let [inside] = stage.inside()[..] {
-            stage.release(inside);
-            stage.flush();
+            stage.leave(inside);
         }
         let asks = |i: usize, j: usize| stage.nodes[i].ask.contains(NodeId::new(j));
         for (i, j) in (0..n * n).map(|pair| (pair / n, pair % n)).filter(|(i, j)| i != j) {
