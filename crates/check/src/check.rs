@@ -138,13 +138,25 @@ pub struct Report {
 
 /// What is known of one property.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
+pub struct Verdict<C = Counterexample> {
     /// Which one.
     pub property: Property,
     /// Whether it holds; `None` if the search ended before that was known.
     pub holds: Option<bool>,
     /// The shortest way to violate it.
-    pub counterexample: Option<Counterexample>,
+    pub counterexample: Option<C>,
+}
+
+impl<C> Verdict<C> {
+    /// The violation with the fewest steps.
+    pub(crate) fn shortest(
+        verdicts: &[Self],
+        steps: impl Fn(&C) -> usize,
+    ) -> Option<(Property, &C)> {
+        let violated =
+            verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
+        violated.min_by_key(|(_, counterexample)| steps(counterexample))
+    }
 }
 
 impl Report {
@@ -157,13 +169,7 @@ impl Report {
     /// The violation with the shortest trace.
     #[must_use]
     pub fn violation(&self) -> Option<(Property, &Counterexample)> {
-        let shown = |verdict: &'_ Verdict| verdict.counterexample.is_some();
-        let shortest = self
-            .verdicts
-            .iter()
-            .filter(|verdict| shown(verdict))
-            .min_by_key(|verdict| verdict.counterexample.as_ref().map(|c| c.steps.len()));
-        shortest.and_then(|v| Some((v.property, v.counterexample.as_ref()?)))
+        Verdict::shortest(&self.verdicts, |counterexample| counterexample.steps.len())
     }
 
     /// What is known of `property`; `None` if it was not judged.

@@ -6,7 +6,7 @@ use skeptron_core::{Entered, NodeId};
 use crate::extreme::Figure;
 use crate::flight;
 use crate::memory::Memory;
-use crate::model::Model as _;
+use crate::model::{Model as _, Row as _};
 use crate::prefix::Already;
 use crate::property::{Property, Step, Which};
 use crate::starvation::Starving;

@@ -1,6 +1,6 @@
 //! The successors of one state, as every search computes them.
 
-use crate::model::{Enabled, Model};
+use crate::model::{Coded as _, Enabled, Model, Row as _};
 use crate::property::{Properties, Property};
 
 /// Where a violation is.
@@ -60,14 +60,14 @@ impl<'a, G: Model> Expander<'a, G> {
         }
         for i in 0..self.moves.len() {
             let step = self.moves[i];
-            model.copy(&self.state, &mut self.successor);
+            self.successor.copy_from(&self.state, model.nodes());
             let violated = model.take(&mut self.memory, &mut self.successor, step);
             self.transitions += 1;
             if !violated.is_empty() {
-                self.find(violated, Finding { fingerprint, step: Some(G::code(step)), number });
+                self.find(violated, Finding { fingerprint, step: Some(step.code()), number });
             }
             let next = model.fingerprint(&mut self.memory, &self.successor);
-            reach(next, G::code(step), &self.successor);
+            reach(next, step.code(), &self.successor);
         }
     }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::check::is_set;
 use crate::expand::{Expander, Shortest};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
-use crate::model::Model;
+use crate::model::{Coded as _, Model, Row as _};
 use crate::property::{Properties, Property};
 use crate::walk::Walked;
 
@@ -89,7 +89,7 @@ impl<'a, G: Model + 'a> Found<'a, G> {
     /// The moves that lead to the first violation of `property`.
     pub(crate) fn moves_to(&self, property: Property) -> Option<Vec<G::Move>> {
         let codes = self.runs[property as usize].as_ref()?;
-        Some(codes.iter().copied().map(G::of_code).collect())
+        Some(codes.iter().copied().map(G::Move::of_code).collect())
     }
 
     /// What is violated.
@@ -272,7 +272,7 @@ impl<'a, G: Model> Worker<'a, G> {
                     break;
                 }
                 let (row, place, fingerprint) = level.rows[part].get(index);
-                shared.model.decode(&mut self.expander.state, row);
+                self.expander.state.decode(shared.model.nodes(), row);
                 self.expand_state(shared, level, level.numbering.number(place), fingerprint);
             }
             chunks += 1;

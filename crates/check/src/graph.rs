@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rustc_hash::FxHashMap;
 
 use crate::check::is_set;
-use crate::model::Model;
+use crate::model::{Coded as _, Model, Row as _};
 
 /// There are more states than fit, or there was no time for all.
 #[derive(Debug)]
@@ -57,20 +57,20 @@ impl<'a, G: Model> Graph<'a, G> {
             if graph.origins.len() > most || at.is_multiple_of(LOOK_AFTER) && is_set(stop) {
                 return Err(Unfinished);
             }
-            model.decode(&mut state, graph.row(at));
+            state.decode(model.nodes(), graph.row(at));
             model.moves(&mut memory, &state, &mut moves);
             for &step in &moves {
-                model.copy(&state, &mut next_state);
+                next_state.copy_from(&state, model.nodes());
                 model.take(&mut memory, &mut next_state, step);
                 let fingerprint = model.fingerprint(&mut memory, &next_state);
                 let next = graph.origins.len() as u32;
                 let number = *numbers.entry(fingerprint).or_insert(next);
                 if number == next {
-                    graph.origins.push((at as u32, Some(G::code(step))));
+                    graph.origins.push((at as u32, Some(step.code())));
                     graph.keep(&next_state);
                 }
                 if may_recur(&state, step) {
-                    graph.edges.push((G::code(step), number));
+                    graph.edges.push((step.code(), number));
                 }
             }
             graph.edge_starts.push(graph.edges.len());
@@ -80,7 +80,7 @@ impl<'a, G: Model> Graph<'a, G> {
     }
 
     fn keep(&mut self, state: &G::State) {
-        self.model.encode(state, &mut self.rows);
+        state.encode(self.model.nodes(), &mut self.rows);
         self.row_starts.push(self.rows.len());
     }
 
@@ -102,7 +102,7 @@ impl<'a, G: Model> Graph<'a, G> {
 
     /// The same, in its place.
     pub(crate) fn read(&self, v: usize, state: &mut G::State) {
-        self.model.decode(state, self.row(v));
+        state.decode(self.model.nodes(), self.row(v));
     }
 
     fn edges(&self, v: usize) -> &[(u16, u32)] {
@@ -111,7 +111,7 @@ impl<'a, G: Model> Graph<'a, G> {
 
     /// The moves from a state that may be part of a round, and where they lead.
     pub(crate) fn moves(&self, v: usize) -> impl Iterator<Item = (G::Move, usize)> {
-        self.edges(v).iter().map(|&(code, to)| (G::of_code(code), to as usize))
+        self.edges(v).iter().map(|&(code, to)| (G::Move::of_code(code), to as usize))
     }
 
     /// The strongly connected components of the states that are kept, with more than one state or one that leads to
@@ -167,7 +167,7 @@ impl<'a, G: Model> Graph<'a, G> {
     pub(crate) fn way_to(&self, mut v: usize) -> Vec<G::Move> {
         let mut moves = Vec::new();
         while let (parent, Some(code)) = self.origins[v] {
-            moves.push(G::of_code(code));
+            moves.push(G::Move::of_code(code));
             v = parent as usize;
         }
         moves.reverse();
@@ -199,7 +199,7 @@ impl<'a, G: Model> Graph<'a, G> {
         let mut at = to;
         loop {
             let &(before, code) = reached.get(&at)?;
-            moves.push(G::of_code(code));
+            moves.push(G::Move::of_code(code));
             at = before;
             if at == from {
                 break;

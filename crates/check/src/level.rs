@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::model::Model;
+use crate::model::{Model, Row as _};
 
 /// How many parts a level's table has, so that threads rarely meet.
 const SHARDS: usize = 64;
@@ -173,7 +173,7 @@ impl Rows {
         place: Place,
         fingerprint: u64,
     ) {
-        let length = model.row_length(state);
+        let length = state.row_length(model.nodes());
         let fits = self.blocks.last().is_some_and(|block| block.len() + length <= BLOCK);
         if !fits {
             // The first block of a level grows as it needs, for most levels are small.
@@ -182,7 +182,7 @@ impl Rows {
         }
         let block = self.blocks.len() - 1;
         let offset = self.blocks[block].len() as u32;
-        model.encode(state, &mut self.blocks[block]);
+        state.encode(model.nodes(), &mut self.blocks[block]);
         let (block, length) = (block as u32, length as u32);
         self.entries.push(Row { block, offset, length, place, fingerprint });
     }

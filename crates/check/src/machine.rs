@@ -38,7 +38,7 @@
 //! ```
 
 use crate::explorer::{self, Limits};
-use crate::model::{Enabled, Model, mix};
+use crate::model::{Coded, Enabled, Model, Row, mix};
 use crate::property::{Properties, Property};
 
 /// A state machine whose states are rows of numbers, all of one length.
@@ -120,6 +120,11 @@ impl<M: Machine> Model for Rows<'_, M> {
     where
         Self: 'a;
 
+    /// A machine's state has its own length.
+    fn nodes(&self) -> usize {
+        0
+    }
+
     fn start(&self) -> &Vec<u32> {
         &self.start
     }
@@ -167,26 +172,30 @@ impl<M: Machine> Model for Rows<'_, M> {
             mix(hash, u64::from(pair[0]) << 32 | u64::from(low))
         })
     }
+}
 
-    fn row_length(&self, state: &Vec<u32>) -> usize {
-        state.len()
+impl Row for Vec<u32> {
+    fn row_length(&self, _: usize) -> usize {
+        self.len()
     }
 
-    fn encode(&self, state: &Vec<u32>, out: &mut Vec<u32>) {
-        out.extend_from_slice(state);
+    fn encode(&self, _: usize, out: &mut Vec<u32>) {
+        out.extend_from_slice(self);
     }
 
-    fn decode(&self, state: &mut Vec<u32>, row: &[u32]) {
-        state.clear();
-        state.extend_from_slice(row);
+    fn decode(&mut self, _: usize, row: &[u32]) {
+        self.clear();
+        self.extend_from_slice(row);
     }
 
-    fn copy(&self, from: &Vec<u32>, to: &mut Vec<u32>) {
-        to.clone_from(from);
+    fn copy_from(&mut self, other: &Self, _: usize) {
+        self.clone_from(other);
     }
+}
 
-    fn code(action: u16) -> u16 {
-        action
+impl Coded for u16 {
+    fn code(self) -> u16 {
+        self
     }
 
     fn of_code(code: u16) -> u16 {

@@ -6,14 +6,16 @@ use crate::property::Properties;
 /// [`crate::election`] elections; the search knows neither.
 pub(crate) trait Model: Sync {
     /// A moment.
-    type State: Clone + Send;
+    type State: Row;
     /// Something that can happen next.
-    type Move: Copy + Send;
+    type Move: Coded;
     /// What a thread remembers, for speed alone.
     type Memory<'a>: Send
     where
         Self: 'a;
 
+    /// How many nodes it has.
+    fn nodes(&self) -> usize;
     /// How it begins.
     fn start(&self) -> &Self::State;
     /// What is judged.
@@ -59,19 +61,25 @@ pub(crate) trait Model: Sync {
     /// Equal for states with equal futures, and for others only by an accident of 64 bits. The same
     /// in every run.
     fn fingerprint(&self, memory: &mut Self::Memory<'_>, state: &Self::State) -> u64;
+}
 
-    /// How many numbers a state is.
-    fn row_length(&self, state: &Self::State) -> usize;
-    /// Appends the state as a row of numbers.
-    fn encode(&self, state: &Self::State, out: &mut Vec<u32>);
-    /// Reads what [`Model::encode`] wrote.
-    fn decode(&self, state: &mut Self::State, row: &[u32]);
-    /// Makes `to` equal to `from`, in its place.
-    fn copy(&self, from: &Self::State, to: &mut Self::State);
-    /// A move as a number.
-    fn code(step: Self::Move) -> u16;
-    /// Reads what [`Model::code`] wrote.
-    fn of_code(code: u16) -> Self::Move;
+/// A state, which a search keeps as a row of numbers. All states of a model have its number of nodes.
+pub(crate) trait Row: Clone + Send {
+    /// How many numbers it is.
+    fn row_length(&self, nodes: usize) -> usize;
+    /// Appends it as a row of numbers.
+    fn encode(&self, nodes: usize, out: &mut Vec<u32>);
+    /// Reads what [`Row::encode`] wrote.
+    fn decode(&mut self, nodes: usize, row: &[u32]);
+    /// Makes it equal to `other`, in its place.
+    fn copy_from(&mut self, other: &Self, nodes: usize);
+}
+
+/// A move, which a search keeps as a number.
+pub(crate) trait Coded: Copy + Send {
+    fn code(self) -> u16;
+    /// Reads what [`Coded::code`] wrote.
+    fn of_code(code: u16) -> Self;
 }
 
 /// What can happen without a fault.

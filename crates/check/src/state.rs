@@ -2,6 +2,7 @@
 
 use crate::flight::Flying;
 use crate::local::{LocalId, MessageId};
+use crate::model::{Coded, Row};
 use crate::scenario::Scenario;
 
 const MOST: usize = Scenario::MOST_NODES;
@@ -116,25 +117,19 @@ impl State {
         }
     }
 
-    pub(crate) fn copy_from(&mut self, other: &State, nodes: usize) {
-        self.sent = other.sent;
-        self.highest = other.highest;
-        self.to_begin = other.to_begin;
-        self.is_legitimate = other.is_legitimate;
-        self.budget = other.budget;
-        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
-        self.flight.clear();
-        self.flight.extend_from_slice(&other.flight);
-    }
-
     /// What is true of the system as a whole.
     pub(crate) fn whole(&self) -> u32 {
         let begun = self.to_begin | u8::from(self.is_legitimate) << 7;
         u32::from(self.sent) | u32::from(self.highest) << 16 | u32::from(begun) << 24
     }
+}
 
-    /// Appends the state as a row of numbers.
-    pub(crate) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
+impl Row for State {
+    fn row_length(&self, nodes: usize) -> usize {
+        2 + 3 * nodes + 2 * self.flight.len()
+    }
+
+    fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
         out.push(self.whole());
         out.push(self.budget.code());
         for site in &self.sites[..nodes] {
@@ -148,8 +143,7 @@ impl State {
         }
     }
 
-    /// Reads what [`State::encode`] wrote.
-    pub(crate) fn decode(&mut self, nodes: usize, row: &[u32]) {
+    fn decode(&mut self, nodes: usize, row: &[u32]) {
         self.sent = row[0] as u16;
         self.highest = (row[0] >> 16) as u8;
         self.to_begin = (row[0] >> 24) as u8 & 0x7F;
@@ -182,6 +176,17 @@ impl State {
             known: (words[0] >> 16) as u16,
         }));
     }
+
+    fn copy_from(&mut self, other: &Self, nodes: usize) {
+        self.sent = other.sent;
+        self.highest = other.highest;
+        self.to_begin = other.to_begin;
+        self.is_legitimate = other.is_legitimate;
+        self.budget = other.budget;
+        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
+        self.flight.clear();
+        self.flight.extend_from_slice(&other.flight);
+    }
 }
 
 /// Something that can happen next: to a node, or to the message at a place of [`State::flight`]. A number of a
@@ -204,7 +209,14 @@ pub(crate) enum Move {
 }
 
 impl Move {
-    pub(crate) fn code(self) -> u16 {
+    /// Whether the network or a machine does something wrong.
+    pub(crate) fn is_fault(self) -> bool {
+        matches!(self, Move::Lose(_) | Move::Duplicate(_) | Move::Crash(_))
+    }
+}
+
+impl Coded for Move {
+    fn code(self) -> u16 {
         // Sixteen nodes with 250 requests have fewer messages in flight.
         if let Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place) = self {
             debug_assert!(place < 1 << 12);
@@ -221,12 +233,7 @@ impl Move {
         }
     }
 
-    /// Whether the network or a machine does something wrong.
-    pub(crate) fn is_fault(self) -> bool {
-        matches!(self, Move::Lose(_) | Move::Duplicate(_) | Move::Crash(_))
-    }
-
-    pub(crate) fn of_code(code: u16) -> Self {
+    fn of_code(code: u16) -> Self {
         let (low, node) = (code & 0xFFF, code as u8 & 15);
         match code >> 12 {
             0 => Move::Request(node),

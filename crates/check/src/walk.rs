@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::check::is_set;
 use crate::explorer::{Found, Limits, Progress, is_enough};
-use crate::model::{Enabled, Model, mix};
+use crate::model::{Coded as _, Enabled, Model, Row as _, mix};
 use crate::property::{Properties, Property};
 
 /// Which walks to take.
@@ -214,7 +214,7 @@ impl<'a, G: Model> Walker<'a, G> {
 
     /// One walk: it ends where nothing more can happen, or at the first violation.
     fn walk(&mut self, model: &'a G, walks: &Walks, number: u64, seen: &Seen) {
-        model.copy(model.start(), &mut self.state);
+        self.state.copy_from(model.start(), model.nodes());
         let mut taken: Vec<u16> = Vec::new();
         let is_cut = loop {
             seen.note(model.fingerprint(&mut self.memory, &self.state), number);
@@ -225,7 +225,7 @@ impl<'a, G: Model> Walker<'a, G> {
             }
             if violated.is_empty() && taken.len() < walks.most_steps && !self.moves.is_empty() {
                 let step = self.moves[drawn(walks.seed, number, taken.len(), self.moves.len())];
-                taken.push(G::code(step));
+                taken.push(step.code());
                 violated = model.take(&mut self.memory, &mut self.state, step);
                 if violated.is_empty() {
                     continue;

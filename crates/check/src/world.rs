@@ -340,6 +340,10 @@ impl Model for World {
     type Move = Move;
     type Memory<'a> = Memory<'a, Entered>;
 
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     fn start(&self) -> &State {
         &self.start
     }
@@ -554,30 +558,6 @@ impl Model for World {
             sum = sum.wrapping_add(mix(memory.message_hash(packet.message), rest));
         }
         sum
-    }
-
-    fn row_length(&self, state: &State) -> usize {
-        2 + 3 * self.nodes + 2 * state.flight.len()
-    }
-
-    fn encode(&self, state: &State, out: &mut Vec<u32>) {
-        state.encode(self.nodes, out);
-    }
-
-    fn decode(&self, state: &mut State, row: &[u32]) {
-        state.decode(self.nodes, row);
-    }
-
-    fn copy(&self, from: &State, to: &mut State) {
-        to.copy_from(from, self.nodes);
-    }
-
-    fn code(step: Move) -> u16 {
-        step.code()
-    }
-
-    fn of_code(code: u16) -> Move {
-        Move::of_code(code)
     }
 }
 

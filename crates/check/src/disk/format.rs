@@ -182,6 +182,20 @@ impl Reader {
         self.at >= self.end
     }
 
+    /// Reads the next block once `at` is at the end of the last one. Returns whether anything is there to read.
+    pub(super) fn refill(
+        &mut self,
+        payload: &mut Vec<u8>,
+        at: &mut usize,
+    ) -> Result<bool, DiskError> {
+        if *at < payload.len() {
+            return Ok(true);
+        }
+        *at = 0;
+        payload.clear();
+        Ok(self.next(payload)?.is_some())
+    }
+
     /// Reads the next block. Returns how many records precede it, and how many it has.
     pub(super) fn next(&mut self, payload: &mut Vec<u8>) -> Result<Option<(u64, u64)>, DiskError> {
         if self.is_at_end() {

@@ -82,13 +82,9 @@ impl RunCursor {
     }
 
     fn advance(&mut self) -> Result<(), DiskError> {
-        if self.at == self.payload.len() {
-            self.at = 0;
-            self.payload.clear();
-            if self.reader.next(&mut self.payload)?.is_none() {
-                self.head = None;
-                return Ok(());
-            }
+        if !self.reader.refill(&mut self.payload, &mut self.at)? {
+            self.head = None;
+            return Ok(());
         }
         let mut rest = &self.payload[self.at..];
         let mut read = || {

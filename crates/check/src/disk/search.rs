@@ -17,6 +17,7 @@ use super::{DiskError, Folder, Persistent};
 use crate::check::is_set;
 use crate::expand::{Finding, Shortest};
 use crate::explorer::{Found, Limits, is_enough};
+use crate::model::{Coded as _, Row as _};
 use crate::property::Property;
 
 /// Between two levels it is saved if that takes no more than one part in so many of the time.
@@ -67,7 +68,7 @@ fn begin<G: Persistent>(
 ) -> Result<Manifest, DiskError> {
     let mut level = Writer::create(dir.join("level-0"), block)?;
     let (mut row, mut bytes) = (Vec::new(), Vec::new());
-    model.encode(model.start(), &mut row);
+    model.start().encode(model.nodes(), &mut row);
     put_row(&mut bytes, &row);
     level.record(|out| {
         out.extend(start.to_le_bytes());
@@ -510,7 +511,7 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
         let mut moves = Vec::new();
         for &code in codes {
             self.model.moves(&mut memory, &state, &mut moves);
-            let step = moves.iter().copied().find(|&step| G::code(step) == code)?;
+            let step = moves.iter().copied().find(|&step| step.code() == code)?;
             self.model.take(&mut memory, &mut state, step);
         }
         Some(self.model.fingerprint(&mut memory, &state))

@@ -35,13 +35,9 @@ impl Seen {
     }
 
     fn advance(&mut self) -> Result<(), DiskError> {
-        if self.at == self.payload.len() {
-            self.at = 0;
-            self.payload.clear();
-            if self.reader.next(&mut self.payload)?.is_none() {
-                self.head = None;
-                return Ok(());
-            }
+        if !self.reader.refill(&mut self.payload, &mut self.at)? {
+            self.head = None;
+            return Ok(());
         }
         let head = self.payload[self.at..].first_chunk().ok_or_else(|| self.reader.damaged())?;
         self.head = Some(u64::from_le_bytes(*head));

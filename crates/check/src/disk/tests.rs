@@ -105,36 +105,39 @@ fn little_memory_suffices_and_is_kept_to() {
     }
 }
 
-/// Stops after so many looks at how far it is, again and again, and goes on.
+/// Stops a search after so many looks at how far it is, again and again and each time later, and goes on until it ends.
+fn stopped_again_and_again(options: Options<'_>, ask: impl Fn(&Options<'_>) -> Report) -> Report {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut resume, mut patience) = (false, 1);
+    loop {
+        let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
+        let progress = |_: Progress| {
+            let so_far = looks.fetch_add(1, Ordering::Relaxed);
+            stop.store(so_far + 1 >= patience, Ordering::Relaxed);
+        };
+        let options = Options {
+            progress: Some(&progress),
+            stop: Some(&stop),
+            disk: Some(often(dir.path(), resume)),
+            ..options
+        };
+        let found = ask(&options);
+        if !stop.load(Ordering::Relaxed) {
+            assert!(resume, "it was never stopped");
+            return found;
+        }
+        (resume, patience) = (true, patience + 4);
+    }
+}
+
 #[test]
 fn a_search_that_is_stopped_again_and_again_says_the_same() {
     for (name, scenario) in systems() {
         for reduction in [true, false] {
             let options = Options { threads: 2, reduction, ..Options::default() };
             let expected = ask(name, &scenario, &options).unwrap();
-            let dir = tempfile::tempdir().unwrap();
-            let mut resume = false;
-            let mut patience = 1;
-            let found = loop {
-                let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
-                let progress = |_: Progress| {
-                    let so_far = looks.fetch_add(1, Ordering::Relaxed);
-                    stop.store(so_far + 1 >= patience, Ordering::Relaxed);
-                };
-                let options = Options {
-                    progress: Some(&progress),
-                    stop: Some(&stop),
-                    disk: Some(often(dir.path(), resume)),
-                    ..options
-                };
-                let found = ask(name, &scenario, &options).unwrap();
-                if !stop.load(Ordering::Relaxed) {
-                    break found;
-                }
-                resume = true;
-                patience += 3;
-            };
-            assert!(resume, "{name}: it was never stopped");
+            let found =
+                stopped_again_and_again(options, |options| ask(name, &scenario, options).unwrap());
             assert_eq!(answer(&found), answer(&expected), "{name}");
         }
     }
@@ -301,27 +304,8 @@ fn elections_on_disk_are_those_in_memory() {
         let scenario = ElectionScenario { faults, ..ElectionScenario::new(setup, Order::Fifo) };
         let options = Options { threads: 2, keep_going: true, ..Options::default() };
         let expected = check_election(info, &scenario, &options).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let (mut resume, mut patience) = (false, 1);
-        let found = loop {
-            let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
-            let progress = |_: Progress| {
-                let so_far = looks.fetch_add(1, Ordering::Relaxed);
-                stop.store(so_far + 1 >= patience, Ordering::Relaxed);
-            };
-            let options = Options {
-                progress: Some(&progress),
-                stop: Some(&stop),
-                disk: Some(often(dir.path(), resume)),
-                ..options
-            };
-            let found = check_election(info, &scenario, &options).unwrap();
-            if !stop.load(Ordering::Relaxed) {
-                break found;
-            }
-            (resume, patience) = (true, patience + 5);
-        };
-        assert!(resume, "{name}: it was never stopped");
+        let ask = |options: &Options<'_>| check_election(info, &scenario, options).unwrap();
+        let found = stopped_again_and_again(options, ask);
         assert_eq!(answer(&found), answer(&expected), "{name}");
     }
 }

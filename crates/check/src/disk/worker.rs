@@ -12,7 +12,7 @@ use super::merge::Reached;
 use crate::check::is_set;
 use crate::expand::Expander;
 use crate::explorer::{Limits, Progress};
-use crate::model::Model;
+use crate::model::{Model, Row as _};
 
 /// With less room than this for each thread's successors the memory is full.
 const LEAST_BUFFER: usize = 128 << 10;
@@ -115,10 +115,11 @@ impl<'a, G: Model> Worker<'a, G> {
             };
             let Worker { expander, buffer, row, .. } = self;
             let model = shared.model;
-            model.decode(&mut expander.state, row);
+            expander.state.decode(model.nodes(), row);
             let reduction = shared.limits.reduction;
             expander.expand(model, reduction, number, fingerprint, |next, step, successor| {
-                buffer.insert(next, origin(number, step), |row| model.encode(successor, row));
+                buffer
+                    .insert(next, origin(number, step), |row| successor.encode(model.nodes(), row));
             });
             number += 1;
         }

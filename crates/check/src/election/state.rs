@@ -2,6 +2,7 @@
 
 use crate::flight::Flying;
 use crate::local::{LocalId, MessageId};
+use crate::model::{Coded, Row};
 use crate::scenario::Scenario;
 
 const MOST: usize = Scenario::MOST_NODES;
@@ -141,15 +142,6 @@ impl State {
         }
     }
 
-    pub(super) fn copy_from(&mut self, other: &State, nodes: usize) {
-        self.judge = other.judge;
-        self.budget = other.budget;
-        (self.called, self.crashed, self.hurry) = (other.called, other.crashed, other.hurry);
-        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
-        self.flight.clear();
-        self.flight.extend_from_slice(&other.flight);
-    }
-
     /// The budgets, and what has happened, in two numbers.
     pub(super) fn globals(&self) -> [u32; 2] {
         let Budget { calls, losses, duplicates, crashes, restarts, premature, suspicions } =
@@ -160,14 +152,15 @@ impl State {
             u32::from_le_bytes([premature, suspicions, history, calls]),
         ]
     }
+}
 
-    pub(super) fn row_length(&self, nodes: usize) -> usize {
+impl Row for State {
+    fn row_length(&self, nodes: usize) -> usize {
         let owing = self.sites[..nodes].iter().filter(|site| site.owed != 0).count();
         3 + 2 * nodes + 2 * owing + 2 * self.flight.len()
     }
 
-    /// Appends the state as a row of numbers.
-    pub(super) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
+    fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
         out.push(self.judge);
         out.extend(self.globals());
         for site in &self.sites[..nodes] {
@@ -181,8 +174,7 @@ impl State {
         }
     }
 
-    /// Reads what [`State::encode`] wrote.
-    pub(super) fn decode(&mut self, nodes: usize, row: &[u32]) {
+    fn decode(&mut self, nodes: usize, row: &[u32]) {
         let [judge, first, second] = [row[0], row[1], row[2]];
         let [losses, duplicates, crashes, restarts] = first.to_le_bytes();
         let [premature, suspicions, history, calls] = second.to_le_bytes();
@@ -219,6 +211,15 @@ impl State {
             message: words[1],
         }));
     }
+
+    fn copy_from(&mut self, other: &Self, nodes: usize) {
+        self.judge = other.judge;
+        self.budget = other.budget;
+        (self.called, self.crashed, self.hurry) = (other.called, other.crashed, other.hurry);
+        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
+        self.flight.clear();
+        self.flight.extend_from_slice(&other.flight);
+    }
 }
 
 /// Something that can happen next: to a node, or to the message at a place of [`State::flight`].
@@ -252,8 +253,8 @@ pub(crate) enum Move {
     },
 }
 
-impl Move {
-    pub(super) fn code(self) -> u16 {
+impl Coded for Move {
+    fn code(self) -> u16 {
         let pair = |node: u8, other: u8| u16::from(other) << 4 | u16::from(node);
         match self {
             Move::Call(node) => u16::from(node),
@@ -271,7 +272,7 @@ impl Move {
         }
     }
 
-    pub(super) fn of_code(code: u16) -> Self {
+    fn of_code(code: u16) -> Self {
         let (place, node, other) = (code & 0xFFF, code as u8 & 15, (code >> 4) as u8);
         match code >> 12 {
             0 => Move::Call(node),

@@ -7,7 +7,7 @@ use skeptron_core::mutex::{Mode, Usage};
 use skeptron_core::{Setup, SetupError};
 use thiserror::Error;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, ScenarioError};
 
 /// A small system of a lock with kinds. Channels lose nothing and nodes do not crash: what a crash means to
 /// those inside is decided by who decides about views.
@@ -34,20 +34,9 @@ pub enum KindsError {
     /// Kinds are not offered over this algorithm.
     #[error("kinds are offered over central, ricart-agrawala and naimi-trehel, not over {0}")]
     NotOffered(&'static str),
-    /// Too many nodes.
-    #[error("{0} nodes are too many to explore; at most {most} are possible", most = Scenario::MOST_NODES)]
-    TooManyNodes(usize),
-    /// Requests for another number of nodes.
-    #[error("there are requests for {given} nodes, but the system has {nodes}")]
-    WrongSize {
-        /// For how many there are.
-        given: usize,
-        /// How many nodes there are.
-        nodes: usize,
-    },
-    /// Nobody ever asks.
-    #[error("nobody asks: there must be at least one request")]
-    NoRequests,
+    /// What no system can have, with kinds or without.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// Too many requests of one node.
     #[error("{0} requests of a node are too many to explore with modes; at most {most} are possible",
         most = KindsScenario::MOST_REQUESTS)]
@@ -77,17 +66,17 @@ impl KindsScenario {
             return Err(KindsError::NotOffered(info.name));
         }
         if nodes > Scenario::MOST_NODES {
-            return Err(KindsError::TooManyNodes(nodes));
+            return Err(ScenarioError::TooManyNodes(nodes).into());
         }
         if self.usages.len() != nodes {
-            return Err(KindsError::WrongSize { given: self.usages.len(), nodes });
+            return Err(ScenarioError::WrongSize { given: self.usages.len(), nodes }.into());
         }
         if self.at_once == 0 {
             return Err(KindsError::NoEntry);
         }
         let most = self.usages.iter().map(Vec::len).max().unwrap_or(0);
         match most {
-            0 => return Err(KindsError::NoRequests),
+            0 => return Err(ScenarioError::NoRequests.into()),
             many if many > Self::MOST_REQUESTS => return Err(KindsError::TooManyRequests(many)),
             _ => {}
         }

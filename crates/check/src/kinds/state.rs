@@ -1,6 +1,7 @@
 //! A moment of a system with kinds as plain numbers, and what can happen next.
 
 use crate::local::LocalId;
+use crate::model::{Coded, Row};
 use crate::scenario::Scenario;
 use crate::state::Packet;
 
@@ -89,20 +90,14 @@ impl State {
     pub(super) fn empty() -> Self {
         State { sent: 0, highest: 0, sites: [Site::default(); MOST], flight: Vec::new() }
     }
+}
 
-    pub(super) fn copy_from(&mut self, other: &State, nodes: usize) {
-        self.sent = other.sent;
-        self.highest = other.highest;
-        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
-        self.flight.clear();
-        self.flight.extend_from_slice(&other.flight);
-    }
-
-    pub(super) fn row_length(&self, nodes: usize) -> usize {
+impl Row for State {
+    fn row_length(&self, nodes: usize) -> usize {
         1 + 3 * nodes + 2 * self.flight.len()
     }
 
-    pub(super) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
+    fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
         out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
         for site in &self.sites[..nodes] {
             out.extend([site.local, site.code(), u32::from(site.fence)]);
@@ -114,7 +109,7 @@ impl State {
         }
     }
 
-    pub(super) fn decode(&mut self, nodes: usize, row: &[u32]) {
+    fn decode(&mut self, nodes: usize, row: &[u32]) {
         self.sent = row[0] as u16;
         self.highest = (row[0] >> 16) as u8;
         let (sites, packets) = row[1..].split_at(3 * nodes);
@@ -134,6 +129,14 @@ impl State {
             known: 0,
         }));
     }
+
+    fn copy_from(&mut self, other: &Self, nodes: usize) {
+        self.sent = other.sent;
+        self.highest = other.highest;
+        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
+        self.flight.clear();
+        self.flight.extend_from_slice(&other.flight);
+    }
 }
 
 /// Something that can happen next: to a request of a node, or to the message at a place of the flight.
@@ -148,8 +151,8 @@ pub(super) enum Move {
     Deliver(u16),
 }
 
-impl Move {
-    pub(super) fn code(self) -> u16 {
+impl Coded for Move {
+    fn code(self) -> u16 {
         let of_user =
             |kind: u16, node: u8, slot: u8| kind << 12 | u16::from(slot) << 4 | u16::from(node);
         match self {
@@ -165,7 +168,7 @@ impl Move {
         }
     }
 
-    pub(super) fn of_code(code: u16) -> Self {
+    fn of_code(code: u16) -> Self {
         let (node, slot) = (code as u8 & 15, (code >> 4) as u8);
         match code >> 12 {
             0 => Move::Enter(node, slot),

@@ -274,6 +274,10 @@ impl Model for World {
     type Move = Move;
     type Memory<'a> = Memory<'a, AccessEvent>;
 
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     fn start(&self) -> &State {
         &self.start
     }
@@ -415,29 +419,5 @@ impl Model for World {
             sum = sum.wrapping_add(mix(memory.message_hash(packet.message), rest));
         }
         sum
-    }
-
-    fn row_length(&self, state: &State) -> usize {
-        state.row_length(self.nodes)
-    }
-
-    fn encode(&self, state: &State, out: &mut Vec<u32>) {
-        state.encode(self.nodes, out);
-    }
-
-    fn decode(&self, state: &mut State, row: &[u32]) {
-        state.decode(self.nodes, row);
-    }
-
-    fn copy(&self, from: &State, to: &mut State) {
-        to.copy_from(from, self.nodes);
-    }
-
-    fn code(step: Move) -> u16 {
-        step.code()
-    }
-
-    fn of_code(code: u16) -> Move {
-        Move::of_code(code)
     }
 }

@@ -36,16 +36,8 @@ pub struct Report {
     pub peak_bytes: usize,
 }
 
-/// What is known of one property.
-#[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
-    /// Which one.
-    pub property: Property,
-    /// Whether it holds; `None` if the search ended before that was known.
-    pub holds: Option<bool>,
-    /// The shortest way to violate it.
-    pub counterexample: Option<Counterexample>,
-}
+/// What is known of one property of a cluster.
+pub type Verdict = crate::Verdict<Counterexample>;
 
 impl Report {
     /// Whether everything holds, as far as it is known.
@@ -57,13 +49,7 @@ impl Report {
     /// The violation with the fewest steps.
     #[must_use]
     pub fn violation(&self) -> Option<(Property, &Counterexample)> {
-        let shown = |verdict: &'_ Verdict| verdict.counterexample.is_some();
-        let shortest = self
-            .verdicts
-            .iter()
-            .filter(|verdict| shown(verdict))
-            .min_by_key(|verdict| verdict.counterexample.as_ref().map(|c| c.steps.len()));
-        shortest.and_then(|v| Some((v.property, v.counterexample.as_ref()?)))
+        Verdict::shortest(&self.verdicts, |counterexample| counterexample.steps.len())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::local::{LocalId, MessageId};
 use super::scenario::Scenario;
 use crate::flight::Flying;
+use crate::model::{Coded, Row};
 
 const MOST: usize = Scenario::MOST_MEMBERS;
 const MOST_EPOCHS: usize = Scenario::MOST_VIEWS as usize + 1;
@@ -191,25 +192,27 @@ impl State {
         let first = self.budget.codes().into_iter().chain([self.highest]);
         first.chain([self.views.number.into()]).chain(views.map(|view| view.code()))
     }
+}
 
-    pub(super) fn row_length(&self, members: usize) -> usize {
-        4 + self.views.number as usize + 2 * members + self.flight.len()
+impl Row for State {
+    fn row_length(&self, nodes: usize) -> usize {
+        4 + self.views.number as usize + 2 * nodes + self.flight.len()
     }
 
-    pub(super) fn encode(&self, members: usize, out: &mut Vec<u32>) {
+    fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
         out.extend(self.globals());
-        out.extend(self.sites[..members].iter().flat_map(|site| [site.local, site.flags()]));
+        out.extend(self.sites[..nodes].iter().flat_map(|site| [site.local, site.flags()]));
         out.extend(self.flight.iter().map(|packet| packet.code()));
     }
 
-    pub(super) fn decode(&mut self, members: usize, row: &[u32]) {
+    fn decode(&mut self, nodes: usize, row: &[u32]) {
         let (globals, row) = row.split_at(4);
         self.budget = Budget::of_codes([globals[0], globals[1]]);
         self.highest = globals[2];
         let (views, row) = row.split_at(globals[3] as usize);
         self.views = Views::default();
         views.iter().for_each(|view| self.views.decide(Lives(view.to_le_bytes())));
-        let (sites, flight) = row.split_at(2 * members);
+        let (sites, flight) = row.split_at(2 * nodes);
         for (site, numbers) in self.sites.iter_mut().zip(sites.chunks_exact(2)) {
             *site = Site::of(numbers[0], numbers[1]);
         }
@@ -217,7 +220,7 @@ impl State {
         self.flight.extend(flight.iter().map(|&code| Packet::of_code(code)));
     }
 
-    pub(super) fn copy_from(&mut self, other: &State) {
+    fn copy_from(&mut self, other: &Self, _: usize) {
         self.budget = other.budget;
         self.highest = other.highest;
         self.views = other.views;
@@ -260,8 +263,8 @@ pub(crate) enum Move {
     Strike(u8),
 }
 
-impl Move {
-    pub(super) fn code(self) -> u16 {
+impl Coded for Move {
+    fn code(self) -> u16 {
         let (kind, a, b) = match self {
             Move::Ask(member) => (0, member, 0),
             Move::Release(member) => (1, member, 0),
@@ -281,7 +284,7 @@ impl Move {
         kind << 8 | u16::from(a) << 4 | u16::from(b)
     }
 
-    pub(super) fn of_code(code: u16) -> Self {
+    fn of_code(code: u16) -> Self {
         let (a, b) = ((code >> 4 & 15) as u8, (code & 15) as u8);
         match code >> 8 {
             0 => Move::Ask(a),

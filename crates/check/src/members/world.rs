@@ -172,6 +172,10 @@ impl Model for World {
     type Move = Move;
     type Memory<'a> = Memory<'a>;
 
+    fn nodes(&self) -> usize {
+        self.members
+    }
+
     fn start(&self) -> &State {
         &self.start
     }
@@ -283,29 +287,5 @@ impl Model for World {
             sum = sum.wrapping_add(mix(memory.message_hash(packet.message), link));
         }
         sum
-    }
-
-    fn row_length(&self, state: &State) -> usize {
-        state.row_length(self.members)
-    }
-
-    fn encode(&self, state: &State, out: &mut Vec<u32>) {
-        state.encode(self.members, out);
-    }
-
-    fn decode(&self, state: &mut State, row: &[u32]) {
-        state.decode(self.members, row);
-    }
-
-    fn copy(&self, from: &State, to: &mut State) {
-        to.copy_from(from);
-    }
-
-    fn code(step: Move) -> u16 {
-        step.code()
-    }
-
-    fn of_code(code: u16) -> Move {
-        Move::of_code(code)
     }
 }
