@@ -101,6 +101,8 @@ up.test("what has happened so far is opened in Play, with its messages, and a li
   await part(page, "play-forward").click();
   await part(page, "play-told").filter({ hasText: /P\d/ }).waitFor();
   assert.equal(await part(page, "play-fired").textContent(), "", "nor why a rule fires");
+  await part(page, "tab-hand").click();
+  await part(page, "play-hand").filter({ hasText: /recorded of a live cluster can be played, not changed/ }).waitFor();
   await part(page, "play-last").click();
   await part(page, "play-legend").filter({ hasText: "PRIVILEGE" }).waitFor();
   await part(page, "tab-steps").click();

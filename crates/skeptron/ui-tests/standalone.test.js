@@ -131,6 +131,8 @@ lab.test("the page's own export shows what the page shows", async (open) => {
   await frames(alone);
   const found = await sight(alone);
   for (const what of /** @type {const} */ (["where", "told", "nodes", "topology"])) assert.equal(found[what], wanted[what], what);
+  await part(alone, "node-menu-1").click();
+  assert.match(await part(alone, "play-menu").innerText(), /has no server.* import them there/, "why it cannot be changed");
 });
 
 disk.test("the gallery is a site of files", async (open) => {
@@ -140,6 +142,7 @@ disk.test("the gallery is a site of files", async (open) => {
   const page = await open(index);
   await page.locator(".card").first().waitFor();
   assert.equal(await page.locator(".card").count(), runs);
+  assert.doesNotMatch(await page.locator("main header").innerText(), /changed/, "nothing can be changed there");
   const first = page.locator(".card").first();
   await first.locator("svg.glimpse-picture .life").first().waitFor({ state: "attached" });
   await page.getByRole("link", { name: /^Play: Ricart–Agrawala: 41 against 34/ }).click();

@@ -1,6 +1,7 @@
 // What a hand can do to a run: menus of nodes and messages, cuts of the network, the list of what was done.
 import { h, clear } from "../lib/dom.js";
 import { say } from "../lib/language.js";
+import { standalone } from "../lib/recorded.js";
 import { openMenu } from "./menu.js";
 import { inUnits } from "./units.js";
 
@@ -22,8 +23,14 @@ import { inUnits } from "./units.js";
  * @property {() => () => void} hold stops the play while a menu is open; what it returns lets it go on
  */
 
-/** Why nothing can be done. */
-const FIXED = say("This election was recorded, and its alarms cannot be made to ring again: it can be played, not changed.");
+/**
+ * Why nothing can be done.
+ * @param {import("../wire.js").RunHeader} header
+ */
+function whyFixed({ kind }) {
+  if (standalone) return say("This page has no server: it plays its run, and cannot change it. The lab can: export JSON Lines here, and import them there.");
+  return kind === "election" ? say("This election was recorded, and its alarms cannot be made to ring again: it can be played, not changed.") : say("What was recorded of a live cluster can be played, not changed: what its nodes knew was not recorded.");
+}
 /** What becomes of a recorded run that is changed. */
 const FORKS = say("This run was recorded. What you do begins another run at this step.");
 
@@ -63,7 +70,7 @@ export class Hand {
     const acts = situation.acts();
     const may = model?.header.may_act ?? false;
     this.lead.textContent = !may && model
-      ? FIXED
+      ? whyFixed(model.header)
       : acts.length === 0
         ? (model?.header.recorded ? `${FORKS} ` : "") + say("Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history.")
         : say("What was done by hand, in order. Going back and doing something else drops what was done after.");
@@ -94,7 +101,7 @@ export class Hand {
     const up = phase !== "down";
     const election = model.header.kind === "election";
     const can = (/** @type {boolean} */ possible) => possible && model.header.may_act;
-    const why = model.header.may_act ? say("P{node} is {state}.", { node, state: paused ? say("paused") : stateWord(phase, election) }) : FIXED;
+    const why = model.header.may_act ? say("P{node} is {state}.", { node, state: paused ? say("paused") : stateWord(phase, election) }) : whyFixed(model.header);
     const item = (/** @type {string} */ label, /** @type {any} */ deed, /** @type {boolean} */ possible) =>
       ({ label, test: `act-${deed}`, why, run: can(possible) ? () => this.situation.act({ do: deed, node }) : null });
     /** @type {import("./menu.js").Item[]} */
@@ -108,7 +115,7 @@ export class Hand {
     }
     items.push(item(say("Pause"), "pause", up && !paused), item(say("Go on"), "resume", up && paused), item(say("Crash"), "crash", up), item(say("Restart"), "restart", !up));
     if (!model.header.may_act) items.length = 0;
-    this.#open(place, `P${node}, ${paused ? say("paused") : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [FIXED], items);
+    this.#open(place, `P${node}, ${paused ? say("paused") : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [whyFixed(model.header)], items);
   }
 
   /**
@@ -122,7 +129,7 @@ export class Hand {
     const id = messages.id[message];
     const flying = model.isInFlight(message, this.situation.position());
     const can = flying && header.may_act;
-    const why = header.may_act ? say("It is not under way now.") : FIXED;
+    const why = header.may_act ? say("It is not under way now.") : whyFixed(header);
     const amount = h("input", { type: "number", min: 0.1, step: 0.5, value: 2, "aria-label": say("Delay in units"), "data-test": "act-delay-by" });
     const item = (/** @type {string} */ label, /** @type {string} */ test, /** @type {() => Deed} */ deed) =>
       ({ label, test, why, run: can ? () => this.situation.act(deed()) : null });

@@ -34,6 +34,8 @@ const LETTERS = 11;
 const BADGE = 1.3;
 /** Smaller than this, in pixels, few nodes' letters never are, however little room the picture has. */
 const LEAST_PIXELS = 10;
+/** Where a word ends that leaves room to the token, in radii of the disc from its middle. */
+const ASIDE = 0.3;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
 const FATHER = "father";
@@ -285,7 +287,12 @@ export class Topology {
       group.setAttribute("aria-label", [`P${row + 1}, ${word}`, ...worn.map(({ text, title }) => `${title}: ${text}`)].join("; "));
       allWorn.push(worn);
       sign.textContent = (phase === "idle" && !paused) || worn.length > 0 ? "" : word;
-      token.setAttribute("visibility", this.#hasToken(states?.[row]) ? "visible" : "hidden");
+      const hasToken = this.#hasToken(states?.[row]);
+      token.setAttribute("visibility", hasToken ? "visible" : "hidden");
+      // Above its node a word leaves the right corner to the token.
+      const isAside = hasToken && sign.getAttribute("dy") === "0";
+      sign.style.textAnchor = isAside ? "end" : "";
+      sign.setAttribute("x", String(isAside ? ASIDE * this.#radius(this.marks.length) : 0));
     });
     // What the last step changed is written first: it has the best place.
     this.#wear(allWorn, (row) => Number(row === selected) * 2 + Number(before !== null && states !== null && states[row] !== before[row]));
@@ -349,7 +356,8 @@ export class Topology {
       if (!sign.isConnected || !sign.textContent) return [];
       const { x, y } = this.#at(row);
       const [width, height] = [lettersWide(sign.textContent, this.letters + 1), this.letters * 1.2];
-      return [{ sign, box: { x: x - width / 2, y: sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height } }];
+      const left = x + Number(sign.getAttribute("x")) - (sign.style.textAnchor === "end" ? width : width / 2);
+      return [{ sign, box: { x: left, y: sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height } }];
     });
   }
 

@@ -2,6 +2,7 @@
 import { h, clear, complaint } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { href, note } from "../lib/address.js";
+import { standalone } from "../lib/recorded.js";
 import { sheet } from "../lib/sheet.js";
 import { algorithms, choice, entry, field } from "../lib/form.js";
 import { say, translated } from "../lib/language.js";
@@ -37,7 +38,7 @@ export function show(root, address) {
 function introduction() {
   return h("header", {},
     h("h1", {}, say("Scenarios")),
-    h("p", {}, say("The classic examples of the papers, told step by step. Each opens in Play: go forward and back, look into the nodes, and change what happens. Below them, for every variant that is broken on purpose, the shortest run that shows it.")));
+    h("p", {}, say("The classic examples of the papers, told step by step: go forward and back, and look into the nodes. Below them, for every variant that is broken on purpose, the shortest run that shows it."), standalone ? "" : ` ${say("Each opens in Play, where what happens can be changed.")}`));
 }
 
 /**
