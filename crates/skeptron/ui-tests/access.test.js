@@ -23,6 +23,17 @@ for (const view of VIEWS) {
   });
 }
 
+lab.test("axe finds nothing serious in other languages, nor on a beamer of 1024 × 768", async (open) => {
+  for (const lang of ["en", "de", "pt"]) {
+    for (const view of ["play", "compare"]) {
+      const page = await open(`?lang=${lang}#/${view}`, { width: 1024, height: 768, still: true });
+      await shown(page, view);
+      await settled(page);
+      assert.deepEqual(await serious(page), [], `${lang}: ${view}`);
+    }
+  }
+});
+
 lab.test("axe finds nothing serious: every panel of Play, and presenting", async (open) => {
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=9");
   for (const panel of ["nodes", "rules", "steps", "figures", "hand", "notes", "about"]) {
