@@ -2,8 +2,8 @@
 
 use crate::NodeId;
 
-/// A word of a set of requests: wide, so that most sets are one.
-type Places = u128;
+/// A word of a set of requests. Not a wider one: reading it whole would wait for its halves to be written.
+type Places = u64;
 
 const PLACES: usize = Places::BITS as usize;
 
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// Few nodes, whose places are soon used up and cleaned; and some of many, whose places fill three words.
+    /// Few nodes, whose places are soon used up and cleaned; and some of many, whose places fill several words.
     const SYSTEMS: [(usize, [usize; 5]); 2] = [(5, [0, 1, 2, 3, 4]), (300, [0, 1, 127, 128, 299])];
 
     proptest! {
