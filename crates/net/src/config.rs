@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use skeptron_core::Setup;
+use skeptron_member::link::handshake::{VERSION, plans_digest};
 use skeptron_member::plan::Plans;
 use skeptron_member::{Fence, MemberId};
 pub use skeptron_member::{Limits, Pace};
-use skeptron_views::views::Join;
 pub use skeptron_views::views::LeaseSettings;
+use skeptron_views::views::{Join, version};
 use thiserror::Error;
 
 use crate::tls::Identity;
+use crate::view::algorithms;
 use skeptron_client::{Endpoint, is_loopback};
 
 /// Everything a node must know to start.
@@ -399,6 +401,20 @@ impl Config {
     #[must_use]
     pub fn listen_address(&self) -> &str {
         self.listen.as_deref().unwrap_or_else(|| self.address())
+    }
+
+    /// What its member says of itself when it joins; each life has an incarnation of its own.
+    pub(crate) fn join(&self, address: &str, has_folder: bool) -> Join {
+        Join {
+            id: self.node,
+            incarnation: 0,
+            address: address.to_string(),
+            api: self.api.clone(),
+            plans: plans_digest(&self.plans),
+            algorithms: algorithms(&self.plans),
+            has_folder,
+            version: version(VERSION >> 8, VERSION & 0xff),
+        }
     }
 }
 

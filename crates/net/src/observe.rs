@@ -387,75 +387,58 @@ impl Observer {
             registry: Registry::default(),
         };
         let o = &observer;
-        registry.register("acquire_seconds", "Request to entry", o.acquire_seconds.clone());
-        registry.register("hold_seconds", "Entry to release", o.hold_seconds.clone());
-        registry.register("entries", "Entries", o.entries.clone());
-        registry.register("local_handovers", "Entries without the algorithm", o.handovers.clone());
-        registry.register("messages_sent", "Messages of algorithms sent", o.sent.clone());
-        registry.register("messages_received", "Messages of algorithms taken", o.received.clone());
-        registry.register("messages_refused", "Messages against the rules", o.refused.clone());
-        registry.register("envelopes_dropped", "Envelopes of other views", o.dropped.clone());
-        registry.register("locks_known", "Lock names known", o.locks.clone());
-        registry.register("locks_forgotten", "Idle lock names forgotten", o.forgotten.clone());
-        registry.register("locks_broken", "Locks broken by administrators", o.broken.clone());
-        registry.register("deadlocks", "Deadlocks seen among sessions", o.deadlocks.clone());
-        registry.register("locks_held", "Locks held", o.held.clone());
-        registry.register("waiters", "Requests waiting", o.waiting.clone());
-        registry.register("link_connects", "Connections made", o.connects.clone());
-        registry.register(
-            "link_unacknowledged_bytes",
-            "Bytes sent and not yet acknowledged",
-            o.unacknowledged_bytes.clone(),
-        );
-        registry.register("handshakes_rejected", "Connections refused", o.rejected.clone());
-        registry.register("sessions", "Sessions of clients", o.sessions.clone());
-        registry.register(
-            "backlog_bytes",
-            "Bytes received that cannot be taken yet",
-            o.backlog_bytes.clone(),
-        );
-        registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
-        registry.register("view_changes", "Views installed", o.view_changes.clone());
-        registry.register("view_change_seconds", "View to all members met", o.view_seconds.clone());
-        registry.register("api_refused", "Requests refused", o.api_refused.clone());
-        registry.register("api_cut", "Connections cut for others", o.api_cut.clone());
-        registry.register("api_connections", "Of clients", o.api_connections.clone());
-        registry.register(
-            "certificate_not_after_seconds",
-            "End of this node's certificate since 1970, or 0",
-            o.certificate.clone(),
-        );
-        registry.register("log_lines_dropped", "Unread log lines", dropped_log_lines().clone());
-        registry.register("epoch", "Of the present view", o.epoch.clone());
-        registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
-        registry.register("voter_leads", "Whether this node leads the voters", o.leads.clone());
-        registry.register("sessions_limit", "Sessions at most", o.sessions_limit.clone());
-        registry.register("drained", "Whether it serves no clients", o.drained.clone());
-        registry.register("lease_left_ms", "Of this node's own lease", o.lease_left_ms.clone());
-        registry.register("voters", "Members that vote, dead or alive", o.voters.clone());
-        registry.register("voters_up", "Those that answer the leader", o.voters_up.clone());
-        registry.register("members_up", "Others in the view, with a link", o.members_up.clone());
-        registry.register("members_down", "Others in the view, without", o.members_down.clone());
-        registry.register("members_awaited", "Not yet announced in this view", o.awaited.clone());
-        registry.register(
-            "clock_rate_ppm",
-            "Difference of clocks, at the leader",
-            o.clock_rate.clone(),
-        );
-        registry.register("members_away", "Not heard of, but not yet gone", o.away.clone());
-        registry.register(
-            "locks_withheld",
-            "Wanted, but may be one's that is away",
-            o.withheld.clone(),
-        );
-        registry.register("link_up", "Whether there is a link to a member", o.link_up.clone());
-        registry.register("can_grant", "As /health says", o.can_grant.clone());
-        registry.register("ready", "As /ready says", o.is_ready.clone());
-        registry.register(
-            "cannot_grant",
-            "Why this node cannot grant locks, or not all of them",
-            o.cannot_grant.clone(),
-        );
+        macro_rules! register {
+            ($($name:literal $help:literal $metric:expr;)*) => {
+                $(registry.register($name, $help, $metric.clone());)*
+            };
+        }
+        register! {
+            "acquire_seconds" "Request to entry" o.acquire_seconds;
+            "hold_seconds" "Entry to release" o.hold_seconds;
+            "entries" "Entries" o.entries;
+            "local_handovers" "Entries without the algorithm" o.handovers;
+            "messages_sent" "Messages of algorithms sent" o.sent;
+            "messages_received" "Messages of algorithms taken" o.received;
+            "messages_refused" "Messages against the rules" o.refused;
+            "envelopes_dropped" "Envelopes of other views" o.dropped;
+            "locks_known" "Lock names known" o.locks;
+            "locks_forgotten" "Idle lock names forgotten" o.forgotten;
+            "locks_broken" "Locks broken by administrators" o.broken;
+            "deadlocks" "Deadlocks seen among sessions" o.deadlocks;
+            "locks_held" "Locks held" o.held;
+            "waiters" "Requests waiting" o.waiting;
+            "link_connects" "Connections made" o.connects;
+            "link_unacknowledged_bytes" "Bytes sent and not yet acknowledged" o.unacknowledged_bytes;
+            "handshakes_rejected" "Connections refused" o.rejected;
+            "sessions" "Sessions of clients" o.sessions;
+            "backlog_bytes" "Bytes received that cannot be taken yet" o.backlog_bytes;
+            "sessions_expired" "Sessions that ended" o.expired_sessions;
+            "view_changes" "Views installed" o.view_changes;
+            "view_change_seconds" "View to all members met" o.view_seconds;
+            "api_refused" "Requests refused" o.api_refused;
+            "api_cut" "Connections cut for others" o.api_cut;
+            "api_connections" "Of clients" o.api_connections;
+            "certificate_not_after_seconds" "End of this node's certificate since 1970, or 0" o.certificate;
+            "log_lines_dropped" "Unread log lines" dropped_log_lines();
+            "epoch" "Of the present view" o.epoch;
+            "voter_term" "Of the voters, at a voter" o.term;
+            "voter_leads" "Whether this node leads the voters" o.leads;
+            "sessions_limit" "Sessions at most" o.sessions_limit;
+            "drained" "Whether it serves no clients" o.drained;
+            "lease_left_ms" "Of this node's own lease" o.lease_left_ms;
+            "voters" "Members that vote, dead or alive" o.voters;
+            "voters_up" "Those that answer the leader" o.voters_up;
+            "members_up" "Others in the view, with a link" o.members_up;
+            "members_down" "Others in the view, without" o.members_down;
+            "members_awaited" "Not yet announced in this view" o.awaited;
+            "clock_rate_ppm" "Difference of clocks, at the leader" o.clock_rate;
+            "members_away" "Not heard of, but not yet gone" o.away;
+            "locks_withheld" "Wanted, but may be one's that is away" o.withheld;
+            "link_up" "Whether there is a link to a member" o.link_up;
+            "can_grant" "As /health says" o.can_grant;
+            "ready" "As /ready says" o.is_ready;
+            "cannot_grant" "Why this node cannot grant locks, or not all of them" o.cannot_grant;
+        }
         Observer { registry, ..observer }
     }
 

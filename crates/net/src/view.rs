@@ -10,7 +10,7 @@ use skeptron_member::plan::Plans;
 pub use skeptron_member::report::{ServiceReport, VoterStatus};
 pub use skeptron_member::view::{Lease, Member, View};
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// Decides the one sequence of views, and for how long a member may act on the last one it saw.
 pub trait ViewService: Send + Sync + 'static {
@@ -38,6 +38,16 @@ pub trait ViewService: Send + Sync + 'static {
 
     /// How it stands.
     fn report(&self) -> ServiceReport;
+}
+
+/// The answer to what `ask` sends to the task of a view service. If the task is gone, so is the node, and no answer comes.
+pub(crate) async fn answer<T>(ask: impl FnOnce(oneshot::Sender<T>)) -> T {
+    let (reply, answer) = oneshot::channel();
+    ask(reply);
+    match answer.await {
+        Ok(answer) => answer,
+        Err(_) => future::pending().await,
+    }
 }
 
 /// The algorithms of a member in a few words, for whoever compares two of them.

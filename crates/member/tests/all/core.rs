@@ -6,24 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::MonoTime;
-use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, decode};
 use skeptron_member::{
-    Acquired, Effects, Event, Fence, Halt, Limits, Lock, MemberCore, MemberId, NeedView, NotServed,
-    Pace, Settings, Timer,
+    Acquired, Effects, Event, Fence, Halt, Lock, MemberCore, MemberId, NeedView, NotServed, Timer,
 };
 
 /// Takes what cores want done.
 #[derive(Default)]
-struct Desk {
+struct Recorder {
     sent: Vec<(MemberId, Vec<u8>)>,
     granted: Vec<(&'static str, Fence)>,
 }
 
-impl Effects<&'static str> for Desk {
+impl Effects<&'static str> for Recorder {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         let mut bytes = Vec::new();
         skeptron_member::wire::append_frame(&mut bytes, envelope, usize::MAX).unwrap();
@@ -61,13 +59,7 @@ struct Cluster {
 
 impl Cluster {
     fn new(members: usize, algorithm: &str) -> Self {
-        let settings = Settings {
-            plans: Plans::new(Plan::named(algorithm).unwrap()),
-            handovers: 0,
-            pace: Pace::default(),
-            limits: Limits::default(),
-            flaw: None,
-        };
+        let settings = crate::settings(algorithm);
         let view = Arc::new(view(1, members));
         let core = |place| {
             MemberCore::new(MemberId::at(place), settings.clone(), Arc::clone(&view)).unwrap()
@@ -75,7 +67,7 @@ impl Cluster {
         let cores = (0..members).map(core).collect();
         let mut cluster = Cluster { cores, granted: Vec::new(), now: MonoTime::default() };
         for place in 0..members {
-            cluster.at(place, |core, _, desk| core.open(desk));
+            cluster.at(place, |core, _, effects| core.open(effects));
         }
         cluster
     }
@@ -84,38 +76,40 @@ impl Cluster {
     fn at<T>(
         &mut self,
         place: usize,
-        call: impl FnOnce(&MemberCore<&'static str>, MonoTime, &mut Desk) -> T,
+        call: impl FnOnce(&MemberCore<&'static str>, MonoTime, &mut Recorder) -> T,
     ) -> T {
-        let mut desk = Desk::default();
-        let result = call(&self.cores[place], self.now, &mut desk);
+        let mut effects = Recorder::default();
+        let result = call(&self.cores[place], self.now, &mut effects);
         let mut on_the_way: VecDeque<_> =
-            desk.sent.into_iter().map(|(to, bytes)| (MemberId::at(place), to, bytes)).collect();
-        self.granted.extend(desk.granted);
+            effects.sent.into_iter().map(|(to, bytes)| (MemberId::at(place), to, bytes)).collect();
+        self.granted.extend(effects.granted);
         while let Some((from, to, bytes)) = on_the_way.pop_front() {
-            let mut desk = Desk::default();
+            let mut effects = Recorder::default();
             let envelope: Envelope<'_> = decode(&bytes).unwrap();
-            self.cores[to.place()].receive(self.now, from, 0, &envelope, &mut desk);
-            on_the_way.extend(desk.sent.into_iter().map(|(next, bytes)| (to, next, bytes)));
-            self.granted.extend(desk.granted);
+            self.cores[to.place()].receive(self.now, from, 0, &envelope, &mut effects);
+            on_the_way.extend(effects.sent.into_iter().map(|(next, bytes)| (to, next, bytes)));
+            self.granted.extend(effects.granted);
         }
         result
     }
 
     fn acquire(&mut self, place: usize, who: &'static str) -> Acquired {
-        self.at(place, |core, now, desk| {
+        self.at(place, |core, now, effects| {
             let lock = core.lock("a").unwrap();
-            core.acquire(now, &lock, (who, Mode::EXCLUSIVE), || who, desk).unwrap()
+            core.acquire(now, &lock, (who, Mode::EXCLUSIVE), || who, effects).unwrap()
         })
     }
 
     fn release(&mut self, place: usize, fence: Fence) -> bool {
-        self.at(place, |core, now, desk| core.release(now, &core.lock("a").unwrap(), fence, desk))
+        self.at(place, |core, now, effects| {
+            core.release(now, &core.lock("a").unwrap(), fence, effects)
+        })
     }
 
     fn install(&mut self, epoch: u64) {
         for place in 0..self.cores.len() {
             let view = Arc::new(view(epoch, self.cores.len()));
-            self.at(place, |core, now, desk| core.install(now, view, desk));
+            self.at(place, |core, now, effects| core.install(now, view, effects));
         }
     }
 }
@@ -171,17 +165,19 @@ fn a_late_second_try_of_a_released_acquire_comes_to_nothing() {
     let mut cluster = Cluster::new(1, "naimi-trehel");
     let (id, ttl) = (SessionId(7), Duration::from_secs(10));
     let claim = || Claim { lock: "a".to_string(), request: Some(1) };
-    let held = cluster.at(0, |core, now, desk| {
-        core.open_session(now, id, ttl, "client".to_string(), 10, desk).unwrap();
-        match core.session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "first try", desk).unwrap()
+    let held = cluster.at(0, |core, now, effects| {
+        core.open_session(now, id, ttl, "client".to_string(), 10, effects).unwrap();
+        match core
+            .session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "first try", effects)
+            .unwrap()
         {
             Begun::Held(held) => held,
             Begun::Waiting(_) => panic!("nobody else wants it"),
         }
     });
-    let late = cluster.at(0, |core, now, desk| {
-        core.session_release(now, id, "a", held.fence, desk).unwrap();
-        core.session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "second try", desk)
+    let late = cluster.at(0, |core, now, effects| {
+        core.session_release(now, id, "a", held.fence, effects).unwrap();
+        core.session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "second try", effects)
     });
     assert_eq!(late, Err(SessionError::Withdrawn("a".to_string())));
     let next = cluster.acquire(0, "somebody else");

@@ -19,14 +19,14 @@ use skeptron_member::{
 type Who = &'static str;
 
 #[derive(Default)]
-struct Desk {
+struct Recorder {
     sent: Vec<(MemberId, Vec<u8>)>,
     granted: Vec<(Who, Fence)>,
     refused: Vec<(Who, NotServed)>,
     told: Vec<Leadership>,
 }
 
-impl Effects<Who> for Desk {
+impl Effects<Who> for Recorder {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         let mut bytes = Vec::new();
         skeptron_member::wire::append_frame(&mut bytes, envelope, usize::MAX).unwrap();
@@ -109,24 +109,29 @@ impl Net {
             told: vec![Vec::new(); members],
         };
         for place in 0..members {
-            net.at(place, |core, desk| core.open(desk));
+            net.at(place, |core, effects| core.open(effects));
             let session = id(place as u128);
-            net.at(place, |core, desk| {
+            net.at(place, |core, effects| {
                 let (ttl, owner) = (Duration::from_secs(10), format!("s{place}"));
-                core.open_session(MonoTime::default(), session, ttl, owner, 10, desk).unwrap();
+                core.open_session(MonoTime::default(), session, ttl, owner, 10, effects).unwrap();
             });
         }
         net.deliver();
         net
     }
 
-    fn at<T>(&mut self, place: usize, call: impl FnOnce(&MemberCore<Who>, &mut Desk) -> T) -> T {
-        let mut desk = Desk::default();
-        let result = call(&self.cores[place], &mut desk);
-        self.on_the_way.extend(desk.sent.into_iter().map(|(to, bytes)| (place, to.place(), bytes)));
-        self.granted.extend(desk.granted);
-        self.refused.extend(desk.refused);
-        self.told[place].extend(desk.told);
+    fn at<T>(
+        &mut self,
+        place: usize,
+        call: impl FnOnce(&MemberCore<Who>, &mut Recorder) -> T,
+    ) -> T {
+        let mut effects = Recorder::default();
+        let result = call(&self.cores[place], &mut effects);
+        self.on_the_way
+            .extend(effects.sent.into_iter().map(|(to, bytes)| (place, to.place(), bytes)));
+        self.granted.extend(effects.granted);
+        self.refused.extend(effects.refused);
+        self.told[place].extend(effects.told);
         result
     }
 
@@ -145,7 +150,9 @@ impl Net {
                 continue;
             }
             let from = MemberId::at(from);
-            self.at(to, |core, desk| core.receive(MonoTime::default(), from, 0, &envelope, desk));
+            self.at(to, |core, effects| {
+                core.receive(MonoTime::default(), from, 0, &envelope, effects)
+            });
         }
         self.on_the_way = kept;
     }
@@ -155,15 +162,16 @@ impl Net {
     }
 
     fn observe(&mut self, place: usize) {
-        let told = self.at(place, |core, desk| core.observe(MonoTime::default(), "e", None, desk));
+        let told =
+            self.at(place, |core, effects| core.observe(MonoTime::default(), "e", None, effects));
         self.told[place].extend(told.unwrap().told);
         self.deliver();
     }
 
     fn campaign(&mut self, place: usize, request: u64, who: Who) -> Begun {
-        self.at(place, |core, desk| {
+        self.at(place, |core, effects| {
             let campaign = (claim(request), who);
-            core.campaign(MonoTime::default(), id(place as u128), campaign, who, desk).unwrap()
+            core.campaign(MonoTime::default(), id(place as u128), campaign, who, effects).unwrap()
         })
     }
 
@@ -202,16 +210,16 @@ fn without_observers_a_leader_is_told_at_once() {
     let Begun::Held(held) = net.campaign(0, 1, "a") else { panic!("nobody is in its way") };
     let proclaimed = |net: &mut Net, version, value: &str| {
         let entry = ("e", held.fence);
-        net.at(0, |core, desk| {
-            core.proclaim(MonoTime::default(), id(0), entry, (version, value), desk)
+        net.at(0, |core, effects| {
+            core.proclaim(MonoTime::default(), id(0), entry, (version, value), effects)
         })
     };
     assert_eq!(proclaimed(&mut net, None, "b"), Ok(2));
     assert_eq!(proclaimed(&mut net, Some(2), "ignored"), Ok(2), "the same again");
     net.observe(0);
     assert_eq!(proclaimed(&mut net, Some(7), "c"), Ok(7));
-    let released = net.at(0, |core, desk| {
-        core.session_release(MonoTime::default(), id(0), "e", held.fence, desk)
+    let released = net.at(0, |core, effects| {
+        core.session_release(MonoTime::default(), id(0), "e", held.fence, effects)
     });
     assert_eq!((released, net.seen(0)), (Ok(()), vec![Some("b"), Some("c"), None]));
     assert_eq!(proclaimed(&mut net, None, "d"), Err(SessionError::NotHeld("e".into())));
@@ -224,11 +232,12 @@ fn a_campaign_that_is_withdrawn_before_it_knows_passes_the_lead_on() {
     net.campaign(0, 1, "first");
     net.deliver_unless(|payload| matches!(payload, Payload::Seen { .. }));
     let session = id(9);
-    net.at(0, |core, desk| {
+    net.at(0, |core, effects| {
         let ttl = Duration::from_secs(10);
-        core.open_session(MonoTime::default(), session, ttl, "s9".into(), 10, desk).unwrap();
-        core.campaign(MonoTime::default(), session, (claim(1), "second"), "second", desk).unwrap();
-        core.session_withdraw(MonoTime::default(), id(0), "e", 1, desk).unwrap();
+        core.open_session(MonoTime::default(), session, ttl, "s9".into(), 10, effects).unwrap();
+        core.campaign(MonoTime::default(), session, (claim(1), "second"), "second", effects)
+            .unwrap();
+        core.session_withdraw(MonoTime::default(), id(0), "e", 1, effects).unwrap();
     });
     net.deliver();
     assert_eq!(net.refused, [("first", NotServed::Withdrawn)]);
@@ -243,16 +252,16 @@ fn watches_are_told_anew_in_every_view() {
     net.campaign(0, 1, "first");
     net.deliver_unless(|payload| matches!(payload, Payload::Seen { .. }));
     // The answer is of a view that is over at P1 when it arrives.
-    net.at(0, |core, desk| core.install(MonoTime::default(), view(2, 2), desk));
+    net.at(0, |core, effects| core.install(MonoTime::default(), view(2, 2), effects));
     net.deliver();
     assert_eq!(net.granted, [], "P2 has not announced itself");
-    net.at(1, |core, desk| core.install(MonoTime::default(), view(2, 2), desk));
+    net.at(1, |core, effects| core.install(MonoTime::default(), view(2, 2), effects));
     net.deliver();
     assert_eq!(net.granted.len(), 1);
     assert_eq!(net.seen(1), [None, Some("first")], "each leader once");
     // P1 is gone, and nobody has taken its session.
     let alone = Arc::new(View::new(3, vec![view(3, 2).members[1].clone()]));
-    net.at(1, |core, desk| core.install(MonoTime::default(), alone, desk));
+    net.at(1, |core, effects| core.install(MonoTime::default(), alone, effects));
     assert_eq!(net.seen(1), [None, Some("first"), None]);
     assert!(net.told[1].iter().all(|told| !told.missed));
 }
@@ -269,7 +278,7 @@ fn an_observer_begins_when_everybody_has_answered() {
     let mut net = Net::new(3);
     net.campaign(0, 1, "first");
     net.deliver();
-    let told = net.at(2, |core, desk| core.observe(MonoTime::default(), "e", None, desk));
+    let told = net.at(2, |core, effects| core.observe(MonoTime::default(), "e", None, effects));
     assert_eq!(told.map(|begun| begun.told), Ok(None));
     let held_up = says_who_leads(1);
     net.deliver_unless_from(&held_up);
@@ -278,12 +287,12 @@ fn an_observer_begins_when_everybody_has_answered() {
     assert_eq!(net.seen(2), [Some("first")]);
     // Somebody who has seen more elsewhere waits for new answers; the other one goes on.
     let after = Fence::new(1, 9);
-    let told = net.at(2, |core, desk| core.observe(MonoTime::default(), "e", after, desk));
+    let told = net.at(2, |core, effects| core.observe(MonoTime::default(), "e", after, effects));
     assert_eq!(told.map(|begun| begun.told), Ok(None));
     net.deliver_unless_from(&held_up);
     let term = net.told[2][0].term.unwrap();
-    net.at(0, |core, desk| {
-        core.session_release(MonoTime::default(), id(0), "e", term, desk).unwrap();
+    net.at(0, |core, effects| {
+        core.session_release(MonoTime::default(), id(0), "e", term, effects).unwrap();
     });
     net.campaign(0, 2, "second");
     net.deliver_unless_from(&held_up);
@@ -296,7 +305,7 @@ fn an_observer_begins_when_everybody_has_answered() {
 fn whoever_skips_a_view_may_have_missed_leaders() {
     let mut net = Net::new(1);
     net.observe(0);
-    net.at(0, |core, desk| core.install(MonoTime::default(), view(5, 1), desk));
+    net.at(0, |core, effects| core.install(MonoTime::default(), view(5, 1), effects));
     let told: Vec<_> =
         net.told[0].iter().map(|told| (told.leader.is_none(), told.missed)).collect();
     assert_eq!(told, [(true, false), (true, true)]);
@@ -306,12 +315,12 @@ fn whoever_skips_a_view_may_have_missed_leaders() {
 fn there_are_limits() {
     let mut net = Net::new(1);
     let long = "x".repeat(4097);
-    let refused = net.at(0, |core, desk| {
-        core.campaign(MonoTime::default(), id(0), (claim(1), &long), "long", desk).err()
+    let refused = net.at(0, |core, effects| {
+        core.campaign(MonoTime::default(), id(0), (claim(1), &long), "long", effects).err()
     });
     assert_eq!(refused, Some(SessionError::LongValue(4097)));
     let observe = |net: &mut Net, name: &str, after| {
-        net.at(0, |core, desk| core.observe(MonoTime::default(), name, after, desk).err())
+        net.at(0, |core, effects| core.observe(MonoTime::default(), name, after, effects).err())
     };
     let later = Fence::new(2, 1);
     assert_eq!(observe(&mut net, "e", later), Some(LockError::Behind(MemberId::at(0))));
@@ -322,7 +331,7 @@ fn there_are_limits() {
     assert_eq!(observe(&mut net, "e7", None), None, "it is watched already");
     for number in 0..MOST_WATCHED {
         let name = format!("e{number}");
-        net.at(0, |core, desk| core.unobserve(MonoTime::default(), &name, desk));
+        net.at(0, |core, effects| core.unobserve(MonoTime::default(), &name, effects));
     }
     assert_eq!(net.cores[0].load().watched_elections, 1, "one has another observer");
 }
@@ -333,8 +342,8 @@ fn led_names_are_forgotten_in_a_later_view() {
     for is_watched in [false, true] {
         let mut net = Net::new(1);
         let Begun::Held(held) = net.campaign(0, 1, "a") else { panic!("nobody is in its way") };
-        net.at(0, |core, desk| {
-            core.session_release(MonoTime::default(), id(0), "e", held.fence, desk).unwrap();
+        net.at(0, |core, effects| {
+            core.session_release(MonoTime::default(), id(0), "e", held.fence, effects).unwrap();
         });
         if is_watched {
             net.observe(0);
@@ -342,9 +351,9 @@ fn led_names_are_forgotten_in_a_later_view() {
         // Long enough that no right is kept.
         let later = MonoTime::default().after(Duration::from_secs(60));
         for epoch in 2..4 {
-            net.at(0, |core, desk| {
-                core.install(later, view(epoch, 1), desk);
-                core.expire(later, &Timer::Forget, desk);
+            net.at(0, |core, effects| {
+                core.install(later, view(epoch, 1), effects);
+                core.expire(later, &Timer::Forget, effects);
             });
         }
         assert_eq!(net.cores[0].load().known_locks, usize::from(is_watched));

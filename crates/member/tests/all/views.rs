@@ -7,13 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::MonoTime;
-use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, Payload};
 use skeptron_member::{
-    Acquired, Effects, Event, Fence, Halt, Limits, Lock, MemberCore, MemberId, NeedView, NotServed,
-    Pace, Settings, Timer,
+    Acquired, Effects, Event, Fence, Halt, Lock, MemberCore, MemberId, NeedView, NotServed, Timer,
 };
 
 const NOW: MonoTime = MonoTime::from_nanos(1);
@@ -52,13 +50,7 @@ fn view(epoch: u64, members: usize) -> Arc<View> {
 }
 
 fn member(algorithm: &str, members: usize) -> MemberCore<()> {
-    let settings = Settings {
-        plans: Plans::new(Plan::named(algorithm).unwrap()),
-        handovers: 0,
-        pace: Pace::default(),
-        limits: Limits::default(),
-        flaw: None,
-    };
+    let settings = crate::settings(algorithm);
     MemberCore::new(MemberId::at(0), settings, view(1, members)).unwrap()
 }
 

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::MonoTime;
-use skeptron_member::link::handshake::{VERSION, plans_digest};
 use skeptron_member::report::milliseconds;
-use skeptron_views::views::{Join, Outcome, version};
+use skeptron_views::views::{Join, Outcome};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -18,7 +17,7 @@ use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
 use crate::supervise::supervised;
-use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, algorithms};
+use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View};
 
 /// How long a leaving member tries to tell etcd.
 const LEAVE_WITHIN: Duration = Duration::from_secs(3);
@@ -75,16 +74,7 @@ impl Driver {
         orders: mpsc::UnboundedSender<Order>,
         observer: Arc<Observer>,
     ) -> (Self, watch::Receiver<ServiceReport>) {
-        let join = Join {
-            id: config.node,
-            incarnation: 0,
-            address: etcd.address.clone(),
-            api: config.api.clone(),
-            plans: plans_digest(&config.plans),
-            algorithms: algorithms(&config.plans),
-            has_folder: false,
-            version: version(VERSION >> 8, VERSION & 0xff),
-        };
+        let join = config.join(&etcd.address, false);
         let cluster = env::random().expect("the system has a source of randomness");
         let (report, reports) = watch::channel(ServiceReport {
             kind: "etcd".to_string(),

@@ -25,7 +25,7 @@ use crate::config::{Config, EtcdConfig, etcd_address};
 use crate::observe::Observer;
 use crate::supervise::supervised;
 use crate::tls::Part;
-use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService};
+use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService, answer};
 use call::Caller;
 use driver::{Driver, Order};
 use txn::Keys;
@@ -83,16 +83,7 @@ impl Etcd {
 
 impl ViewService for Etcd {
     fn enter(self: Arc<Self>) -> BoxFuture<'static, Result<Admission, NotAdmitted>> {
-        async move {
-            let (reply, admitted) = oneshot::channel();
-            let _ = self.orders.send(Order::Enter(reply));
-            match admitted.await {
-                Ok(admitted) => admitted,
-                // The driver is gone, and with it the node.
-                Err(_) => std::future::pending().await,
-            }
-        }
-        .boxed()
+        async move { answer(|reply| drop(self.orders.send(Order::Enter(reply)))).await }.boxed()
     }
 
     fn leave(self: Arc<Self>) -> BoxFuture<'static, bool> {

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use skeptron_member::MemberId;
 use skeptron_member::clock::MonoTime;
-use skeptron_member::link::handshake::{VERSION, plans_digest};
 use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
 use skeptron_views::member::{self, End, Membership};
 use skeptron_views::protocol::Answer;
-use skeptron_views::views::{Join, Outcome, Role, Voters, version};
+use skeptron_views::views::{Join, Outcome, Role, Voters};
 use skeptron_views::voter::{self, Admin, AdminAccepted, AdminRefused, HaltReason, Identity};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -26,7 +25,7 @@ use crate::config::{Config, VoterConfig};
 use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
-use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, algorithms};
+use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View};
 use report::{LeaderReport, Standings};
 
 /// How long a leaving leader waits for another one.
@@ -111,16 +110,7 @@ impl Driver {
         disk_failed: watch::Sender<Option<String>>,
     ) -> Result<(Self, watch::Receiver<ServiceReport>), ServiceError> {
         let (report, reports) = watch::channel(ServiceReport::default());
-        let join = Join {
-            id: config.node,
-            incarnation: 0,
-            address: voters.address.clone(),
-            api: config.api.clone(),
-            plans: plans_digest(&config.plans),
-            algorithms: algorithms(&config.plans),
-            has_folder: voters.data.is_some(),
-            version: version(VERSION >> 8, VERSION & 0xff),
-        };
+        let join = config.join(&voters.address, voters.data.is_some());
         let mut driver = Driver {
             me: config.node,
             config: voters.clone(),

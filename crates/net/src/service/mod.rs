@@ -33,7 +33,7 @@ use crate::link::listen::ServiceAcceptor;
 use crate::observe::Observer;
 use crate::supervise::supervised;
 use crate::tls::{Identity, TlsError};
-use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService};
+use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService, answer};
 use driver::{Driver, Input};
 use exchange::Exchange;
 use folder::Contents;
@@ -219,16 +219,7 @@ impl Voters {
 
 impl ViewService for Voters {
     fn enter(self: Arc<Self>) -> BoxFuture<'static, Result<Admission, NotAdmitted>> {
-        async move {
-            let (reply, admitted) = oneshot::channel();
-            let _ = self.inputs.send(Input::Enter(reply));
-            match admitted.await {
-                Ok(admitted) => admitted,
-                // The driver is gone, and with it the node.
-                Err(_) => std::future::pending().await,
-            }
-        }
-        .boxed()
+        async move { answer(|reply| drop(self.inputs.send(Input::Enter(reply)))).await }.boxed()
     }
 
     fn leave(self: Arc<Self>) -> BoxFuture<'static, bool> {

@@ -20,18 +20,7 @@ use crate::link::{Inbox, LinkSender};
 use crate::observe::Observer;
 use crate::view::{Fixed, View, ViewService};
 use skeptron_member::wire::Envelope;
-
-/// Splitmix64, from a seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
-}
+use skeptron_testing::Chance;
 
 /// First in, first out between each two members. A link delivers one message at a time.
 struct Network {
@@ -49,7 +38,7 @@ struct Link {
 
 impl Network {
     fn roll(&self, sides: usize) -> usize {
-        self.chance.lock().unwrap().below(sides)
+        self.chance.lock().unwrap().below(sides as u64) as usize
     }
 
     /// Delivers a message of a random link that is not delivering, to `only` if given.
@@ -144,7 +133,7 @@ impl System {
             links: Mutex::default(),
             sent: AtomicU64::new(0),
             inboxes: OnceLock::new(),
-            chance: Mutex::new(Chance(seed)),
+            chance: Mutex::new(Chance::new(seed)),
         });
         let settings = Settings {
             plans: Plans::new(Plan::named(algorithm).unwrap()),

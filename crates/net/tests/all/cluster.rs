@@ -2,35 +2,19 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use skeptron_net::{Cluster, LeaseSettings, MemberId, Node, Plan, Plans};
+use skeptron_net::{Cluster, LeaseSettings, MemberId, Plan, Plans};
+
+use crate::common::{PATIENCE, members, until, within};
 
 const LEASE: Duration = Duration::from_secs(1);
-/// Longer than any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn up(nodes: usize, folder: &tempfile::TempDir) -> Cluster {
     let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
     let settings = LeaseSettings { lease: LEASE, ..LeaseSettings::default() };
     let starting = Cluster::start_voting(nodes, 3, plans, folder.path(), settings);
     within(starting).await.unwrap()
-}
-
-async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
-}
-
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-fn members(node: &Node) -> Vec<u32> {
-    node.view().map(|view| view.ids().map(MemberId::number).collect()).unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]

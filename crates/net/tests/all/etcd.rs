@@ -3,31 +3,17 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use skeptron_net::{
-    Config, EtcdConfig, EtcdTls, LeaseSettings, MemberId, Membership, Node, Plan, Plans,
-};
+use skeptron_net::{Config, EtcdConfig, EtcdTls, LeaseSettings, Membership, Node, Plan, Plans};
+
+use crate::common::{addresses, id, members, started, until, within};
 
 const LEASE: Duration = Duration::from_secs(2);
-/// Longer than any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn id(number: u32) -> MemberId {
-    MemberId::new(number).unwrap()
-}
-
-/// Ports that were free a moment ago.
-fn addresses(count: usize) -> Vec<String> {
-    let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-    let listeners: Vec<TcpListener> = (0..count).map(bind).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
-}
 
 /// One etcd, killed when this is dropped.
 struct Server {
@@ -138,32 +124,8 @@ impl Site {
     }
 }
 
-/// A port may be held for a moment longer by who had it before.
 async fn start(config: impl Fn() -> Config) -> Node {
-    let began = Instant::now();
-    loop {
-        match Node::start(config()).await {
-            Ok(node) => return node,
-            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-fn members(node: &Node) -> Vec<u32> {
-    node.view().map(|view| view.ids().map(MemberId::number).collect()).unwrap_or_default()
-}
-
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+    started(|| Node::start(config())).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 mod api;
 mod cluster;
+mod common;
 mod conformance;
 mod embedded;
 mod etcd;

@@ -18,15 +18,11 @@ use skeptron_net::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use crate::common::{self, PATIENCE, within};
+
 const LEASE: Duration = Duration::from_secs(3);
 /// A session that can move outlives leases.
 const TTL: Duration = Duration::from_secs(20);
-/// Longer than any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
-}
 
 /// Three nodes with their APIs.
 struct Site {
@@ -443,12 +439,8 @@ async fn shown_anywhere(site: &Site, lock: &str) {
     .await;
 }
 
-async fn until(holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+async fn until(holds: impl FnMut() -> bool) {
+    common::until("it is so", holds).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

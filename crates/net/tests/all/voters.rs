@@ -2,7 +2,6 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,20 +12,9 @@ use skeptron_net::{
 };
 use skeptron_views::file::FileDisk;
 
+use crate::common::{PATIENCE, addresses, id, members, started, until, within};
+
 const LEASE: Duration = Duration::from_secs(3);
-/// Longer than any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn id(number: u32) -> MemberId {
-    MemberId::new(number).unwrap()
-}
-
-/// Ports that were free a moment ago.
-fn addresses(count: usize) -> Vec<String> {
-    let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-    let listeners: Vec<TcpListener> = (0..count).map(bind).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
-}
 
 struct Site {
     folder: tempfile::TempDir,
@@ -67,7 +55,7 @@ impl Site {
     }
 
     async fn start(&self, number: u32) -> Node {
-        retry(|| Node::start(self.config(number))).await
+        started(|| Node::start(self.config(number))).await
     }
 
     async fn init(&self) -> Node {
@@ -99,34 +87,6 @@ fn voter_config(config: &mut Config) -> &mut VoterConfig {
         Membership::Voters(voters) => voters,
         _ => unreachable!("these tests have voters"),
     }
-}
-
-/// A port may be held for a moment longer by who had it before.
-async fn retry<F: Future<Output = Result<Node, StartError>>>(start: impl Fn() -> F) -> Node {
-    let began = Instant::now();
-    loop {
-        match start().await {
-            Ok(node) => return node,
-            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-fn members(node: &Node) -> Vec<u32> {
-    node.view().map(|view| view.ids().map(MemberId::number).collect()).unwrap_or_default()
-}
-
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
 }
 
 #[tokio::test(flavor = "multi_thread")]

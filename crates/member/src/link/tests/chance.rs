@@ -1,19 +1,16 @@
 //! Chance for tests, from a seed.
 
 /// All chance of a test, from its seed.
-pub(crate) struct Chance(u64);
+pub(crate) struct Chance(skeptron_testing::Chance);
 
 impl Chance {
     pub(crate) fn new(seed: u64) -> Self {
-        Chance(seed)
+        Chance(skeptron_testing::Chance::new(seed))
     }
 
-    /// 64 random bits (SplitMix64).
+    /// 64 random bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
+        self.0.next()
     }
 
     /// Uniform in `0 … n−1`.
@@ -32,16 +29,16 @@ pub(crate) fn for_seeds(seeds: u64, mut test: impl FnMut(u64)) {
     let chosen = std::env::var("SKEPTRON_SEED").ok().and_then(|seed| seed.parse().ok());
     let range = chosen.map_or(0..seeds, |seed: u64| seed..seed + 1);
     for seed in range {
-        let told = Told(seed);
+        let on_panic = SeedOnPanic(seed);
         test(seed);
-        std::mem::forget(told);
+        std::mem::forget(on_panic);
     }
 }
 
 /// Says which seed a panic came from.
-struct Told(u64);
+struct SeedOnPanic(u64);
 
-impl Drop for Told {
+impl Drop for SeedOnPanic {
     fn drop(&mut self) {
         println!("to see this again: SKEPTRON_SEED={}", self.0);
     }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use skeptron_testing::Chance;
+
 use super::super::member::Flaw;
 use super::*;
 
@@ -31,7 +33,7 @@ struct Actor {
 }
 
 struct World {
-    state: u64,
+    chance: Chance,
     now: u64,
     queue: BTreeMap<(u64, u64), Event>,
     count: u64,
@@ -45,7 +47,7 @@ impl World {
     fn new(seed: u64, drift: Drift, flaw: Option<Flaw>) -> Self {
         let settings = LeaseSettings { lease: Duration::from_secs(2), drift };
         let mut world = World {
-            state: seed,
+            chance: Chance::new(seed),
             now: 0,
             queue: BTreeMap::new(),
             count: 0,
@@ -70,13 +72,8 @@ impl World {
         world
     }
 
-    /// SplitMix64.
     fn below(&mut self, bound: u64) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ (bits >> 31)) % bound
+        self.chance.below(bound)
     }
 
     fn plan(&mut self, when: u64, event: Event) {

@@ -7,27 +7,12 @@ use skeptron_member::link::handshake::{
 use skeptron_member::link::session::Frame;
 use skeptron_member::report::{LinkState, MemberStatus};
 use skeptron_member::wire::{append_frame, decode};
+use skeptron_testing::Chance;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::loopback::identities;
 use super::*;
-
-/// All chance of a test, from its seed (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
-    }
-}
 
 /// P1 and P2 are good; whoever says to be P3 is not.
 struct Stage {
@@ -168,11 +153,11 @@ async fn garbage_is_turned_away_by_tls() {
 }
 
 async fn throw_garbage(stage: &Stage) {
-    let mut chance = Chance(1);
+    let mut chance = Chance::new(1);
     for _ in 0..200 {
         let mut stream = stage.dial().await;
         let length = chance.below(300);
-        let garbage: Vec<u8> = (0..length).map(|_| chance.bits() as u8).collect();
+        let garbage: Vec<u8> = (0..length).map(|_| chance.next() as u8).collect();
         let _ = stream.write_all(&garbage).await;
         drop(stream);
     }
@@ -190,7 +175,7 @@ async fn mutated_handshakes_never_harm() {
     append_frame(&mut bytes, &Frame::Beat { sent: 0, acknowledged: 0 }, 1024).unwrap();
     for seed in 0..1500 {
         let mut stream = stage.dial().await;
-        let _ = stream.write_all(&mutate(&bytes, &mut Chance(seed))).await;
+        let _ = stream.write_all(&mutate(&bytes, &mut Chance::new(seed))).await;
     }
     until("P3's connections are gone", || stage.third().link == LinkState::Down).await;
     stage.good_peers_go_on().await;
@@ -199,12 +184,12 @@ async fn mutated_handshakes_never_harm() {
 fn mutate(bytes: &[u8], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=chance.below(4) {
-        let place = chance.below(bytes.len());
+        let place = chance.below(bytes.len() as u64) as usize;
         match chance.below(4) {
             0 => bytes.truncate(place.max(1)),
             1 => bytes[place] ^= 1 << chance.below(8),
-            2 => bytes[place] = chance.bits() as u8,
-            _ => bytes.insert(place, chance.bits() as u8),
+            2 => bytes[place] = chance.next() as u8,
+            _ => bytes.insert(place, chance.next() as u8),
         }
     }
     bytes

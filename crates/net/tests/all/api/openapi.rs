@@ -2,18 +2,14 @@
 //! met here, nothing else is, and each body is as its schema says.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use skeptron_net::api::{Api, Quota};
-use skeptron_net::{
-    Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, VoterConfig,
-};
 use tokio::net::TcpStream;
 
 use crate::api::schema::check;
-use crate::api::site::{Answer, Http, Site, eventually};
+use crate::api::site::{Answer, Http, Site, eventually, with_voter};
 
 /// No session has this name.
 const NOBODY: &str = "00000000000000000000000000000000";
@@ -329,27 +325,6 @@ fn guarded() -> impl Iterator<Item = (&'static str, &'static str)> {
         [ACQUIRE, RELEASE, DOWNGRADE, LOCKS, SESSIONS, EVENTS, VOTERS, LEAVE, UNLOCK, DRAIN];
     let elections = [CAMPAIGN, PROCLAIM, RESIGN, LEADER, OBSERVE];
     sessions.into_iter().chain(others).chain(elections)
-}
-
-/// P1 or P2 of a cluster whose only voter is P1.
-async fn with_voter(folder: &Path, number: u32) -> (Node, Api) {
-    let addresses = [1, 2].map(|k| format!("127.0.0.1:{k}"));
-    let (first, me) = (MemberId::new(1).unwrap(), MemberId::new(number).unwrap());
-    let lease = LeaseSettings { lease: Duration::from_millis(500), ..LeaseSettings::default() };
-    let voters = VoterConfig {
-        address: addresses[me.place()].clone(),
-        voters: [(first, addresses[0].clone())].into(),
-        data: Some(folder.join(number.to_string())),
-        init: (me == first).then_some(Init { lease, epoch_after: 0 }),
-    };
-    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
-    let membership = Membership::Voters(voters);
-    let config = Config { membership, ..Config::new(me, Vec::new(), plans) };
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let node = Node::start_at(config, listener).await.unwrap();
-    let api = Api::start(node.clone(), crate::api::site::config()).await.unwrap();
-    (node, api)
 }
 
 async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {

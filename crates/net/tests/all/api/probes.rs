@@ -1,16 +1,11 @@
 //! `/health`, `/ready` and `/live` in each state of a node, and the same as metrics.
 
-use std::path::Path;
-use std::time::Duration;
-
 use serde_json::{Value, json};
+use skeptron_net::MemberId;
 use skeptron_net::api::Api;
-use skeptron_net::{
-    Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, VoterConfig,
-};
 use tokio::net::TcpStream;
 
-use crate::api::site::{Http, Site, cluster, config, eventually};
+use crate::api::site::{Http, Site, cluster, config, eventually, with_voter};
 
 const PROBES: [&str; 3] = ["/health", "/ready", "/live"];
 
@@ -86,35 +81,15 @@ async fn a_node_without_links_is_ready_but_cannot_grant() {
     cluster.shutdown().await;
 }
 
-/// P2 of a cluster whose only voter, P1, is not there; or P1, which begins it.
-async fn member(folder: &Path, number: u32) -> (Node, Api) {
-    let (first, me) = (MemberId::at(0), MemberId::new(number).unwrap());
-    let lease = LeaseSettings { lease: Duration::from_millis(500), ..LeaseSettings::default() };
-    let voters = VoterConfig {
-        address: format!("127.0.0.1:{number}"),
-        voters: [(first, "127.0.0.1:1".to_string())].into(),
-        data: Some(folder.join(number.to_string())),
-        init: (me == first).then_some(Init { lease, epoch_after: 0 }),
-    };
-    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
-    let membership = Membership::Voters(voters);
-    let config = Config { membership, ..Config::new(me, Vec::new(), plans) };
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let node = Node::start_at(config, listener).await.unwrap();
-    let api = Api::start(node.clone(), crate::api::site::config()).await.unwrap();
-    (node, api)
-}
-
 #[tokio::test]
 async fn a_node_that_is_no_member_yet_or_any_more_is_not_ready() {
     let folder = tempfile::tempdir().unwrap();
-    let (node, api) = member(folder.path(), 2).await;
+    let (node, api) = with_voter(folder.path(), 2).await;
     let mut http = Http::over(TcpStream::connect(api.addresses()[0]).await.unwrap());
     assert_eq!(probed(&mut http).await, [503, 503, 200]);
     assert_eq!(reasons(&mut http, "/ready").await[0], "not-entered");
     node.kill();
-    let (node, api) = member(folder.path(), 1).await;
+    let (node, api) = with_voter(folder.path(), 1).await;
     node.entered().await.unwrap();
     let mut http = Http::over(TcpStream::connect(api.addresses()[0]).await.unwrap());
     assert_eq!(probed(&mut http).await, [200, 200, 200]);

@@ -1,12 +1,16 @@
 //! A node with an API, and a client so simple that it shares nothing with the real one.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::api::{Api, ApiConfig};
-use skeptron_net::{Cluster, Config, Deadlocks, Node, Plan, Plans};
+use skeptron_net::{
+    Cluster, Config, Deadlocks, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans,
+    VoterConfig,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -227,4 +231,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http<S> {
         let asked = json!({"session": session, "lock": lock, "fence": fence.to_string()});
         self.post("/v1/release", asked).await
     }
+}
+
+/// P2 of a cluster whose only voter, P1, is not there; or P1, which begins it.
+pub(crate) async fn with_voter(folder: &Path, number: u32) -> (Node, Api) {
+    let (first, me) = (MemberId::at(0), MemberId::new(number).unwrap());
+    let lease = LeaseSettings { lease: Duration::from_millis(500), ..LeaseSettings::default() };
+    let voters = VoterConfig {
+        address: format!("127.0.0.1:{number}"),
+        voters: [(first, "127.0.0.1:1".to_string())].into(),
+        data: Some(folder.join(number.to_string())),
+        init: (me == first).then_some(Init { lease, epoch_after: 0 }),
+    };
+    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+    let membership = Membership::Voters(voters);
+    let member = Config { membership, ..Config::new(me, Vec::new(), plans) };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let node = Node::start_at(member, listener).await.unwrap();
+    let api = Api::start(node.clone(), config()).await.unwrap();
+    (node, api)
 }
