@@ -113,17 +113,22 @@ impl Faults {
     pub const NONE: Faults = Faults(0);
 
     /// What a fixed membership promises to survive.
-    pub const FIXED: Faults = Faults::of(&[
-        FaultKind::Loss,
-        FaultKind::Duplication,
-        FaultKind::Reordering,
-        FaultKind::Resets,
-        FaultKind::Pauses,
-        FaultKind::Partitions,
-        FaultKind::Slow,
-        FaultKind::Drift,
-        FaultKind::Interleaving,
-    ]);
+    pub const FIXED: Faults = {
+        use FaultKind::{
+            Drift, Duplication, Interleaving, Loss, Partitions, Pauses, Reordering, Resets, Slow,
+        };
+        Faults::of(&[
+            Loss,
+            Duplication,
+            Reordering,
+            Resets,
+            Pauses,
+            Partitions,
+            Slow,
+            Drift,
+            Interleaving,
+        ])
+    };
 
     /// What a cluster with views promises to survive: everything but clocks beyond the bound.
     pub const ALL: Faults = Faults::FIXED

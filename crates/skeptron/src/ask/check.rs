@@ -129,7 +129,7 @@ pub struct CheckRequest {
     /// When a node may stop
     #[arg(long, default_value = "any", value_name = "WHEN", help_heading = "Faults")]
     #[ts(as = "Option<String>")]
-    pub crash_when: Moment,
+    pub crash_when: CrashPhase,
     /// Who may stop, as in P1,P3 [default: everybody]
     #[arg(long, value_name = "LIST", help_heading = "Faults")]
     pub victims: Option<String>,
@@ -215,7 +215,7 @@ pub struct CheckRequest {
 /// When a node may stop, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Moment {
+pub enum CrashPhase {
     /// At any time.
     #[default]
     Any,
@@ -299,7 +299,7 @@ impl CheckRequest {
 
     pub(crate) fn faults(&self) -> Result<Faults> {
         ensure!(
-            self.crashes > 0 || self.victims.is_none() && self.crash_when == Moment::Any,
+            self.crashes > 0 || self.victims.is_none() && self.crash_when == CrashPhase::Any,
             "--victims and --crash-when say who may crash and when; say how many with --crashes K"
         );
         Ok(Faults {
@@ -307,10 +307,10 @@ impl CheckRequest {
             duplicates: self.duplicate,
             crashes: self.crashes,
             crash_when: match self.crash_when {
-                Moment::Any => CrashWhen::Any,
-                Moment::Idle => CrashWhen::Idle,
-                Moment::Waiting => CrashWhen::Waiting,
-                Moment::Holding => CrashWhen::Holding,
+                CrashPhase::Any => CrashWhen::Any,
+                CrashPhase::Idle => CrashWhen::Idle,
+                CrashPhase::Waiting => CrashWhen::Waiting,
+                CrashPhase::Holding => CrashWhen::Holding,
             },
             victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
             suspicions: self.suspicions,

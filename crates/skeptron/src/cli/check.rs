@@ -11,7 +11,7 @@ use skeptron_sim::trace::{ClockKind, Trace};
 use super::traces::{self, PictureArgs};
 use super::work::Shard;
 use super::{Verdict, interrupt, names};
-use crate::ask::check::{DEFAULT_NODES, Moment, Question, continued, memory};
+use crate::ask::check::{CrashPhase, DEFAULT_NODES, Question, continued, memory};
 use crate::ask::{self, CheckRequest, Files, Request as _};
 
 mod assumptions;

@@ -11,7 +11,7 @@ use skeptron_net::report::{Drain, Status};
 use super::Verdict;
 use super::duration;
 use super::failure::{self, Failure};
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 
 #[derive(Debug, Args)]
@@ -37,11 +37,8 @@ pub(crate) struct DrainArgs {
     /// Wait at most this long until it is done
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
     wait: Duration,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 const EVERY: Duration = Duration::from_millis(100);
@@ -50,7 +47,7 @@ impl DrainArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let status = runtime::on_one_thread(self.carry_out())?;
         let node = status.node;
-        if self.json {
+        if self.node.json {
             let drained = Drained { node, drain: status.drain };
             writeln!(out, "{}", serde_json::to_string(&drained)?)?;
         } else if self.undo {
@@ -66,7 +63,7 @@ impl DrainArgs {
 
     /// Gives the order, and waits until the node says that it is done.
     async fn carry_out(&self) -> Result<Status> {
-        let mut config = self.reach.question()?;
+        let mut config = self.node.reach.question()?;
         // One that drains is not to be taken for another.
         config.endpoints.truncate(1);
         Client::drain(&config, self.undo).await.map_err(failure::of_client)?;

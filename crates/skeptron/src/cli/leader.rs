@@ -9,7 +9,7 @@ use skeptron_net::{Leader, Leadership};
 
 use super::Verdict;
 use super::failure;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 
 #[derive(Debug, Args)]
@@ -29,16 +29,13 @@ pub(crate) struct LeaderArgs {
     /// Keep showing every change until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 impl LeaderArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let config = self.reach.question()?;
+        let config = self.node.reach.question()?;
         runtime::on_one_thread(async {
             if !self.watch {
                 let seen = Client::leader(&config, &self.name).await.map_err(failure::of_client)?;
@@ -54,7 +51,7 @@ impl LeaderArgs {
     }
 
     fn print(&self, seen: &Leadership, out: &mut impl Write) -> Result<()> {
-        if self.json {
+        if self.node.json {
             writeln!(out, "{}", serde_json::to_string(seen)?)?;
         } else {
             writeln!(out, "{}", self.line(seen))?;

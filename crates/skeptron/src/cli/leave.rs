@@ -12,7 +12,7 @@ use skeptron_net::MemberId;
 use super::Verdict;
 use super::duration;
 use super::failure::{self, Failure};
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 
 #[derive(Debug, Args)]
@@ -31,11 +31,8 @@ pub(crate) struct LeaveArgs {
     /// Wait at most this long until it has exited
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
     wait: Duration,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 /// What `--json` says.
@@ -51,7 +48,7 @@ const EVERY: Duration = Duration::from_millis(100);
 impl LeaveArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let Left { node, left, voter } = runtime::on_one_thread(self.leave())?;
-        if self.json {
+        if self.node.json {
             writeln!(out, "{}", serde_json::to_string(&Left { node, left, voter })?)?;
         } else {
             writeln!(out, "{node} has left.")?;
@@ -68,7 +65,7 @@ impl LeaveArgs {
     }
 
     async fn leave(&self) -> Result<Left> {
-        let mut config = self.reach.question()?;
+        let mut config = self.node.reach.question()?;
         // One that leaves is not to be taken for another.
         config.endpoints.truncate(1);
         let before = Client::status(&config).await.map_err(failure::of_client)?;

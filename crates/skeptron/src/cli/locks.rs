@@ -15,7 +15,7 @@ use skeptron_net::report::{
 use super::Verdict;
 use super::duration::lasted;
 use super::failure;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 use super::table::{narrow_table, show};
 
@@ -44,24 +44,21 @@ pub(crate) struct LocksArgs {
     /// Show sessions that wait for each other in a cycle instead
     #[arg(long, conflicts_with = "prefix")]
     deadlocks: bool,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 const EVERY: Duration = Duration::from_secs(1);
 
 impl LocksArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let config = self.reach.question()?;
+        let config = self.node.reach.question()?;
         runtime::on_one_thread(async {
             loop {
                 if self.deadlocks {
                     let listing = Client::sessions(&config).await.map_err(failure::of_client)?;
                     let found = Found::new(&listing);
-                    show(self.json, self.watch, &found, out, Found::print)?;
+                    show(self.node.json, self.watch, &found, out, Found::print)?;
                     if !self.watch {
                         let is_fine = found.complete && found.deadlocks.is_empty();
                         return Ok(if is_fine { Verdict::Fine } else { Verdict::Violated });
@@ -71,7 +68,7 @@ impl LocksArgs {
                 }
                 let listing = Client::locks(&config, &self.prefix).await;
                 let listing = listing.map_err(failure::of_client)?;
-                show(self.json, self.watch, &listing, out, print_table)?;
+                show(self.node.json, self.watch, &listing, out, print_table)?;
                 if !self.watch {
                     return Ok(if listing.complete { Verdict::Fine } else { Verdict::Violated });
                 }

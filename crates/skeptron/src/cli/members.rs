@@ -14,7 +14,7 @@ use super::duration::lasted;
 use super::failure;
 use super::names;
 use super::order::OrderArgs;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 use super::table::{fitted, folded, keep_whole, show, table};
 
@@ -42,11 +42,8 @@ pub(crate) struct MembersArgs {
     /// Repeat every second until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -142,11 +139,11 @@ impl MembersArgs {
         if let Some(Command::Remove(args)) = self.command {
             return args.run(out);
         }
-        let config = self.reach.question()?;
+        let config = self.node.reach.question()?;
         runtime::on_one_thread(async {
             loop {
                 let status = Client::status(&config).await.map_err(failure::of_client)?;
-                show(self.json, self.watch, &status, out, |status, out| {
+                show(self.node.json, self.watch, &status, out, |status, out| {
                     Listing::new(status).print(out)
                 })?;
                 if !self.watch {

@@ -9,6 +9,16 @@ use clap::{Args, ValueEnum};
 use skeptron_client::tls::Identity;
 use skeptron_client::{ClientConfig, ClientError, Endpoint, Protocol};
 
+/// A node, and in which form its answer is printed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AskArgs {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+}
+
 /// Where a node is, and who asks.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReachArgs {

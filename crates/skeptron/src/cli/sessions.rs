@@ -11,7 +11,7 @@ use super::Verdict;
 use super::duration::lasted;
 use super::failure;
 use super::locks::print_missing;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 use super::table::{narrow_table, show};
 
@@ -27,11 +27,8 @@ The JSON is that of GET /v1/sessions.
 Exit codes: 0 the listing is complete, 1 a member has not answered: its sessions are missing,
 2 bad input or permission denied, 69 no node is reachable.")]
 pub(crate) struct SessionsArgs {
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 /// So many names are shown in a line.
@@ -39,11 +36,11 @@ const MOST_NAMES: usize = 4;
 
 impl SessionsArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let config = self.reach.question()?;
+        let config = self.node.reach.question()?;
         let listing = runtime::on_one_thread(async {
             Client::sessions(&config).await.map_err(failure::of_client)
         })?;
-        show(self.json, false, &listing, out, print)?;
+        show(self.node.json, false, &listing, out, print)?;
         Ok(if listing.complete { Verdict::Fine } else { Verdict::Violated })
     }
 }

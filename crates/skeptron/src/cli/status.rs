@@ -10,7 +10,7 @@ use skeptron_net::report::{Drain, LinkState, ServiceReport, Status};
 use super::Verdict;
 use super::duration::lasted;
 use super::failure;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 use super::table::{folded, keep_whole, table};
 use super::voters;
@@ -22,20 +22,17 @@ use super::voters;
 
 Exit codes: 0 all members are linked, 1 one is not, or the node has halted or was drained, 2 bad input, 69 no node is reachable.")]
 pub(crate) struct StatusArgs {
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 impl StatusArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let config = self.reach.question()?;
+        let config = self.node.reach.question()?;
         let status = runtime::on_one_thread(async {
             Client::status(&config).await.map_err(failure::of_client)
         })?;
-        if self.json {
+        if self.node.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&status)?)?;
         } else {
             print(&status, out)?;

@@ -11,7 +11,7 @@ use skeptron_net::Fence;
 use super::Verdict;
 use super::duration;
 use super::failure;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 
 #[derive(Debug, Args)]
@@ -45,21 +45,18 @@ pub(crate) struct UnlockArgs {
     /// Grant it to the next waiter at once, although its holder may not know yet
     #[arg(long)]
     now: bool,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 impl UnlockArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let UnlockArgs { name: lock, fence, reason, now, json, reach } = self;
-        let config = reach.question()?;
+        let UnlockArgs { name: lock, fence, reason, now, node } = self;
+        let config = node.reach.question()?;
         let unlock = Unlock { lock, fence, reason, now };
         let asked = async { Client::unlock(&config, &unlock).await.map_err(failure::of_client) };
         let unlocked = runtime::on_one_thread(asked)?;
-        match json {
+        match node.json {
             true => writeln!(out, "{}", serde_json::to_string(&unlocked)?)?,
             false => writeln!(out, "{}", told(&unlocked))?,
         }

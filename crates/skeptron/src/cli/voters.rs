@@ -15,7 +15,7 @@ use super::failure;
 use super::members::Presence;
 use super::names;
 use super::order::OrderArgs;
-use super::reach::ReachArgs;
+use super::reach::AskArgs;
 use super::runtime;
 use super::table::{folded, table};
 
@@ -40,11 +40,8 @@ or the request was rejected, 69 no node is reachable, 75 it was not decided in t
 pub(crate) struct VotersArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    reach: ReachArgs,
+    node: AskArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,9 +93,9 @@ struct LeaseArgs {
 impl VotersArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let Some(command) = self.command else {
-            let config = self.reach.question()?;
+            let config = self.node.reach.question()?;
             let asked = async { Client::status(&config).await.map_err(failure::of_client) };
-            return print(runtime::on_one_thread(asked)?, self.json, out);
+            return print(runtime::on_one_thread(asked)?, self.node.json, out);
         };
         let (order, args) = match command {
             Command::Add(OneArgs { member, order }) => (Order::AddVoter { member }, order),

@@ -6,7 +6,7 @@ use skeptron_core::catalogue::{ElectionInfo, Order};
 use skeptron_core::{NodeId, Setup};
 
 use super::super::{Files, names};
-use super::{CheckRequest, DEFAULT_NODES, Moment};
+use super::{CheckRequest, CrashPhase, DEFAULT_NODES};
 
 impl CheckRequest {
     pub(super) fn election(&self, info: &ElectionInfo, files: Files) -> Result<ElectionScenario> {
@@ -83,7 +83,7 @@ impl CheckRequest {
         let given = [
             ("--requests", self.requests.is_some()),
             ("--requesters", self.requesters.is_some()),
-            ("--crash-when", self.crash_when != Moment::Any),
+            ("--crash-when", self.crash_when != CrashPhase::Any),
         ];
         for (option, is_given) in given {
             ensure!(

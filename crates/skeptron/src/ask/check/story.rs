@@ -7,11 +7,14 @@ use skeptron_sim::trace::{Bounds, Header, Record, TICKS_PER_UNIT, Trace, What};
 use skeptron_sim::value::Value;
 
 use super::Question;
-use super::trace::{self, Story};
+use super::trace::{self, ReplayedSteps};
 
 impl Question {
     /// The steps of a counterexample, taken again.
-    pub(crate) fn follow(&self, counterexample: &Counterexample) -> Result<Story, ReplayError> {
+    pub(crate) fn follow(
+        &self,
+        counterexample: &Counterexample,
+    ) -> Result<ReplayedSteps, ReplayError> {
         let (steps, header) = (&counterexample.steps, self.header(counterexample)?);
         match self {
             Question::Mutex(..) => trace::follow(header, steps),
@@ -49,7 +52,7 @@ impl Question {
         counterexample: &Counterexample,
         command: Option<String>,
     ) -> Result<Trace, ReplayError> {
-        let Story { mut records, .. } = self.follow(counterexample)?;
+        let ReplayedSteps { mut records, .. } = self.follow(counterexample)?;
         let header = Header { command, ..self.header(counterexample)? };
         // A run that is only dear violates nothing.
         if property == Property::Extreme {

@@ -11,11 +11,11 @@ use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, What, mes
 use skeptron_sim::value::Value;
 
 /// What comes of some steps.
-pub(crate) struct Story {
+pub(crate) struct ReplayedSteps {
     /// Everything that happens.
     pub(crate) records: Vec<Record>,
     /// First what happens when the nodes start, then one for each step.
-    pub(crate) moments: Vec<Moment>,
+    pub(crate) moments: Vec<ReplayedStep>,
     /// The nodes as they start.
     pub(crate) initial: Vec<Value>,
     /// The messages by number, copies included.
@@ -35,7 +35,7 @@ pub(crate) struct SentMessage {
 }
 
 /// One step.
-pub(crate) struct Moment {
+pub(crate) struct ReplayedStep {
     /// Which records are about it.
     pub(crate) records: Range<usize>,
     /// Who took it, and its state after it; none where only the network or a crash did something.
@@ -48,7 +48,7 @@ pub(crate) struct Moment {
 ///
 /// # Errors
 /// If the nodes cannot be built, or a step cannot be taken.
-pub(super) fn follow(header: Header, steps: &[Step]) -> Result<Story, ReplayError> {
+pub(super) fn follow(header: Header, steps: &[Step]) -> Result<ReplayedSteps, ReplayError> {
     follow_with(header, steps, None)
 }
 
@@ -60,7 +60,7 @@ pub(super) fn follow_election(
     header: Header,
     scenario: &ElectionScenario,
     steps: &[Step],
-) -> Result<Story, ReplayError> {
+) -> Result<ReplayedSteps, ReplayError> {
     follow_with(header, steps, Some(scenario))
 }
 
@@ -68,7 +68,7 @@ fn follow_with(
     header: Header,
     steps: &[Step],
     election: Option<&ElectionScenario>,
-) -> Result<Story, ReplayError> {
+) -> Result<ReplayedSteps, ReplayError> {
     let n = header.setup.nodes();
     let run = Completion::new(header)?;
     let initial = NodeId::all(n).filter_map(|node| run.state(node)).collect();
@@ -87,7 +87,7 @@ fn follow_with(
     follower.run.start()?;
     follower.note(0)?;
     let after_start = follower.run.records().len();
-    let mut moments = vec![Moment { records: 0..after_start, after: None, is_tick: false }];
+    let mut moments = vec![ReplayedStep { records: 0..after_start, after: None, is_tick: false }];
     for (number, &step) in steps.iter().enumerate() {
         if let Some(scenario) = election.filter(|scenario| scenario.after.len() == number) {
             follower.begin(scenario)?;
@@ -96,14 +96,14 @@ fn follow_with(
         follower.now += TICKS_PER_UNIT;
         let who = follower.take(step)?;
         let state = |node| Some((node, follower.run.state(node)?));
-        moments.push(Moment {
+        moments.push(ReplayedStep {
             records: before..follower.run.records().len(),
             after: who.and_then(state),
             is_tick: step == Step::Tick,
         });
     }
     let Follower { run, messages, .. } = follower;
-    Ok(Story { records: run.into_trace().records, moments, initial, messages })
+    Ok(ReplayedSteps { records: run.into_trace().records, moments, initial, messages })
 }
 
 /// A message on its way.

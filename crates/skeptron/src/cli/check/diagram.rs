@@ -13,7 +13,7 @@ use super::super::table::folded;
 use super::super::traces::painted;
 use super::Question;
 use super::print;
-use crate::ask::check::trace::{Moment, SentMessage, Story};
+use crate::ask::check::trace::{ReplayedStep, ReplayedSteps, SentMessage};
 use crate::state::{self, Live};
 
 /// How wide a row may be.
@@ -41,10 +41,11 @@ pub(super) fn draw(
     counterexample: &Counterexample,
     out: &mut impl Write,
 ) -> Result<()> {
-    let story = question.follow(counterexample)?;
+    let replayed = question.follow(counterexample)?;
     let n = question.setup().nodes();
-    let mut involved: BTreeSet<NodeId> = story.records.iter().map(|record| record.node).collect();
-    involved.extend(story.messages.values().map(|message| message.to));
+    let mut involved: BTreeSet<NodeId> =
+        replayed.records.iter().map(|record| record.node).collect();
+    involved.extend(replayed.messages.values().map(|message| message.to));
     let lanes: Vec<NodeId> =
         NodeId::all(n).filter(|node| n <= LIFELINES || involved.contains(node)).collect();
     let begun = question.begun();
@@ -53,7 +54,7 @@ pub(super) fn draw(
         lanes,
         doing: vec![Doing::Idle; n],
         number_width: counterexample.steps.len().to_string().len().max("step".len()),
-        story: &story,
+        replayed: &replayed,
         begun,
     };
     let shortest = match (counterexample.cycle, counterexample.shortest) {
@@ -74,7 +75,7 @@ pub(super) fn draw(
         Question::Election(..) => ["calling", "leading"],
     };
     if !counterexample.beginnings.is_empty() {
-        writeln!(out, "{}", folded(&beginning(question, counterexample, &story)?))?;
+        writeln!(out, "{}", folded(&beginning(question, counterexample, &replayed)?))?;
     }
     writeln!(out, "┆ {waiting}  ┃ {inside}  ● takes the step  ─▶ gets a message  ! violated\n")?;
     diagram.rows(counterexample, property, out)?;
@@ -85,13 +86,17 @@ pub(super) fn draw(
 }
 
 /// In which state a run begins that may begin in any: what differs from the initial one.
-fn beginning(question: &Question, run: &Counterexample, story: &Story) -> Result<String> {
+fn beginning(
+    question: &Question,
+    run: &Counterexample,
+    replayed: &ReplayedSteps,
+) -> Result<String> {
     let initial = question.initial()?;
     let mut live = Live::with_zeros();
-    for (initial, begun) in initial.iter().zip(&story.initial) {
+    for (initial, begun) in initial.iter().zip(&replayed.initial) {
         live.note(initial, begun);
     }
-    let told = NodeId::all(initial.len()).zip(&story.initial);
+    let told = NodeId::all(initial.len()).zip(&replayed.initial);
     let told: Vec<String> =
         told.map(|(node, begun)| format!("{node} {}", state::state(begun, &live))).collect();
     let numbers: Vec<String> = run.beginnings.iter().map(ToString::to_string).collect();
@@ -142,7 +147,7 @@ struct Diagram<'a> {
     gap: usize,
     doing: Vec<Doing>,
     number_width: usize,
-    story: &'a Story,
+    replayed: &'a ReplayedSteps,
     /// How many steps had been taken before the search began.
     begun: usize,
 }
@@ -154,13 +159,13 @@ impl Diagram<'_> {
         property: Property,
         out: &mut impl Write,
     ) -> Result<()> {
-        let story = self.story;
+        let replayed = self.replayed;
         let mut bounds = 0;
-        let tell = |moment: &Moment| {
+        let tell = |moment: &ReplayedStep| {
             bounds = if moment.is_tick { bounds + 1 } else { 0 };
             self.event(moment, bounds)
         };
-        let events: Vec<String> = story.moments.iter().map(tell).collect();
+        let events: Vec<String> = replayed.moments.iter().map(tell).collect();
         let states = self.states();
         let left = self.number_width + 2 + self.gap * self.lanes.len();
         let longest = |texts: &[String], most: usize| {
@@ -178,16 +183,16 @@ impl Diagram<'_> {
         }
         writeln!(out, "{:<columns$}  state of the node after it", "what happens")?;
         for (number, ((moment, event), state)) in
-            story.moments.iter().zip(&events).zip(&states).enumerate()
+            replayed.moments.iter().zip(&events).zip(&states).enumerate()
         {
-            let goes_on = |next: &Moment| moment.is_tick && next.is_tick;
-            let is_last = !story.moments.get(number + 1).is_some_and(goes_on);
+            let goes_on = |next: &ReplayedStep| moment.is_tick && next.is_tick;
+            let is_last = !replayed.moments.get(number + 1).is_some_and(goes_on);
             if moment.records.is_empty() && !(moment.is_tick && is_last) {
                 continue;
             }
-            let mark = self.mark(&story.records[moment.records.clone()]);
+            let mark = self.mark(&replayed.records[moment.records.clone()]);
             let lifelines = self.lifelines(mark);
-            self.go_on(&story.records[moment.records.clone()]);
+            self.go_on(&replayed.records[moment.records.clone()]);
             if number + BEFORE <= self.begun {
                 continue;
             }
@@ -219,10 +224,10 @@ impl Diagram<'_> {
 
     /// The state of whoever took each step.
     fn states(&self) -> Vec<String> {
-        let after = || self.story.moments.iter().map(|moment| moment.after.as_ref());
+        let after = || self.replayed.moments.iter().map(|moment| moment.after.as_ref());
         let mut live = Live::default();
         for (node, value) in after().flatten() {
-            live.note(&self.story.initial[node.index()], value);
+            live.note(&self.replayed.initial[node.index()], value);
         }
         let words = |state: Option<&(_, _)>| {
             state.map(|(_, value)| state::state(value, &live)).unwrap_or_default()
@@ -232,7 +237,8 @@ impl Diagram<'_> {
 
     fn mark(&self, records: &[Record]) -> Mark {
         let Some(first) = records.first() else { return Mark::None };
-        let ends = |id: u64| self.story.messages.get(&id).map(|message| (message.from, message.to));
+        let ends =
+            |id: u64| self.replayed.messages.get(&id).map(|message| (message.from, message.to));
         match first.what {
             What::Deliver { id } => match ends(id) {
                 Some((from, to)) => Mark::Arrives { from, to },
@@ -313,8 +319,8 @@ impl Diagram<'_> {
 
     /// What happens in a step, in a few words: first what the node got, then what it does. Where only
     /// time passes, so many bounds have by now.
-    fn event(&self, moment: &Moment, bounds: usize) -> String {
-        let records = &self.story.records[moment.records.clone()];
+    fn event(&self, moment: &ReplayedStep, bounds: usize) -> String {
+        let records = &self.replayed.records[moment.records.clone()];
         let mut parts: Vec<String> = Vec::new();
         match bounds {
             0 => {}
@@ -348,7 +354,7 @@ impl Diagram<'_> {
             match &record.what {
                 What::Lose { .. } if crashed => lost_to_crash += 1,
                 What::Lose { id, cause: Loss::Down } => {
-                    let message = self.story.messages.get(id);
+                    let message = self.replayed.messages.get(id);
                     parts.extend(message.map(|message| format!("{} is down", message.to)));
                 }
                 What::Lose { id, .. } => parts.push(format!("{} is lost", self.towards(*id))),
@@ -389,7 +395,7 @@ impl Diagram<'_> {
             What::Elect { leader, epoch } => format!("names {leader} in {epoch}"),
             What::Enter { fence } => format!("enters, fence {fence}"),
             What::Refuse { why } => format!("refuses: {why}"),
-            What::Deliver { id } => match self.story.messages.get(id) {
+            What::Deliver { id } => match self.replayed.messages.get(id) {
                 Some(SentMessage { from, label, name, t, .. }) => {
                     let sent = t / TICKS_PER_UNIT;
                     let when = if sent == 0 { "start".into() } else { format!("step {sent}") };
@@ -404,13 +410,13 @@ impl Diagram<'_> {
 
     /// A message as diagrams name it.
     fn said(&self, id: u64) -> String {
-        let message = self.story.messages.get(&id);
+        let message = self.replayed.messages.get(&id);
         message.map_or_else(|| format!("message {id}"), |message| message.name.clone())
     }
 
     /// A message on its way.
     fn towards(&self, id: u64) -> String {
-        match self.story.messages.get(&id) {
+        match self.replayed.messages.get(&id) {
             Some(SentMessage { from, name, to, .. }) => format!("{from} {name} → {to}"),
             None => format!("message {id}"),
         }

@@ -14,7 +14,7 @@ use skeptron_sim::driver::{EffectSink, Nodes};
 
 use super::super::table::{counted_in_thousands, folded, table};
 use super::super::{Verdict, interrupt, names};
-use super::{CheckArgs, DEFAULT_NODES, Moment, memory, print, progress, verdict};
+use super::{CheckArgs, CrashPhase, DEFAULT_NODES, memory, print, progress, verdict};
 use crate::ask::{Files, Request as _};
 
 impl CheckArgs {
@@ -27,7 +27,7 @@ impl CheckArgs {
         self.ask.refuse_options_of_elections(info)?;
         self.ask.refuse_questions("a lock with --modes")?;
         let faults = self.ask.loss > 0 || self.ask.duplicate > 0 || self.ask.crashes > 0;
-        let faults = faults || self.ask.victims.is_some() || self.ask.crash_when != Moment::Any;
+        let faults = faults || self.ask.victims.is_some() || self.ask.crash_when != CrashPhase::Any;
         ensure!(!faults, "--modes is explored without faults; leave the faults out");
         ensure!(
             self.trace.is_empty(),
@@ -171,7 +171,7 @@ impl InnerVisitor for Follow<'_> {
         let KindsScenario { setup, flaw, .. } = self.scenario;
         let mut nodes = Nodes::new(Shared::<P>::build(self.info.name, setup, *flaw)?);
         let fences = vec![Fence::default(); setup.nodes()];
-        let mut told = Told { fences, flight: Vec::new(), lines: Vec::new() };
+        let mut told = StepLog { fences, flight: Vec::new(), lines: Vec::new() };
         for node in NodeId::all(setup.nodes()) {
             nodes.step(node, Input::Start, &mut told);
         }
@@ -185,14 +185,14 @@ impl InnerVisitor for Follow<'_> {
 }
 
 /// The messages in flight, and what is told of the run.
-struct Told<P: Mutex> {
+struct StepLog<P: Mutex> {
     fences: Vec<Fence>,
     /// From whom, to whom, with which fence, in the order of sending.
     flight: Vec<(NodeId, NodeId, u64, SharedMsg<P::Message>)>,
     lines: Vec<String>,
 }
 
-impl<P: Mutex> Told<P> {
+impl<P: Mutex> StepLog<P> {
     /// What a step gives to whom.
     fn input(&mut self, number: usize, step: &Step) -> Option<(NodeId, Input<Shared<P>>)> {
         match *step {
@@ -224,7 +224,7 @@ impl<P: Mutex> Told<P> {
     }
 }
 
-impl<P: Mutex> EffectSink<Shared<P>> for Told<P> {
+impl<P: Mutex> EffectSink<Shared<P>> for StepLog<P> {
     fn refuse(&mut self, node: NodeId, refused: Refused) {
         self.lines.push(format!("     {node} refuses: {refused}"));
     }

@@ -87,7 +87,6 @@ fn earlier(moment: MonoTime, by: Duration) -> MonoTime {
 pub(super) struct Deadlines {
     /// The command is asked to end: the point of no return.
     pub(super) term: MonoTime,
-    /// It is killed.
     pub(super) kill: MonoTime,
 }
 
@@ -98,7 +97,6 @@ pub(super) enum Due {
     Nothing(Duration),
     /// Ask it to end.
     Term,
-    /// Kill it.
     Kill,
 }
 

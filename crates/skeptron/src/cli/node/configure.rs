@@ -23,9 +23,7 @@ use super::settings::Loaded;
 /// Everything that a node is started with.
 #[derive(Debug)]
 pub(super) struct Configured {
-    /// The node.
     pub(super) node: Config,
-    /// Its API.
     pub(super) api: ApiConfig,
     /// Where it answers clients of etcd.
     pub(super) etcd: Vec<String>,

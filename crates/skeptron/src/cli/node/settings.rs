@@ -13,7 +13,6 @@ use super::{file, mistakes};
 /// The settings, and where they are from.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
-    /// The settings.
     pub(super) settings: Settings,
     layers: Figment,
     /// The folder of the file, beside which the files lie that it names.

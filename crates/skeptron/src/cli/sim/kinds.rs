@@ -10,6 +10,7 @@ use skeptron_sim::{Scenario, Summary};
 
 use super::super::Verdict;
 use super::super::table::{counted, folded, number, table};
+use super::print::entries;
 use super::seeds::{Figure, Judged};
 use super::{SimArgs, parse_seeds};
 use crate::ask::Files;
@@ -102,13 +103,7 @@ impl SimArgs {
             rows.add_row([usage.usage.clone(), entries, messages, mean, p99, max, bypass]);
         }
         writeln!(out, "{rows}")?;
-        writeln!(
-            out,
-            "entries      {} in {} units: {} per unit",
-            report.entries,
-            number(report.duration),
-            number(report.throughput)
-        )?;
+        entries(report.entries, report.duration, report.throughput, out)?;
         let concurrency = report.concurrency;
         writeln!(
             out,

@@ -71,13 +71,7 @@ pub(super) fn report(
         .map(|(kind, count)| format!("{kind} {count}"))
         .collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    writeln!(
-        out,
-        "entries      {} in {} units: {} per unit",
-        report.entries,
-        number(report.duration),
-        number(report.throughput)
-    )?;
+    entries(report.entries, report.duration, report.throughput, out)?;
     if report.entries == 0 {
         let why = match report.warmup {
             0 => "nobody entered".to_string(),
@@ -162,15 +156,29 @@ pub(super) fn report(
         )?;
     }
     writeln!(out, "load         busiest node {} × the mean", number(report.load.max_over_mean))?;
-    if report.lost + report.duplicated + report.refused > 0 {
-        writeln!(
-            out,
-            "network      {} lost, {} duplicated, {} refused by their receiver",
-            report.lost, report.duplicated, report.refused
-        )?;
-    }
+    network([report.lost, report.duplicated, report.refused], out)?;
     writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)?;
     Ok(())
+}
+
+/// How many messages were lost, duplicated and refused, if any was.
+pub(super) fn network(counts: [u64; 3], out: &mut impl Write) -> io::Result<()> {
+    let [lost, duplicated, refused] = counts;
+    if counts == [0; 3] {
+        return Ok(());
+    }
+    let what = format!("{lost} lost, {duplicated} duplicated, {refused} refused by their receiver");
+    writeln!(out, "network      {what}")
+}
+
+pub(super) fn entries(
+    entries: u64,
+    duration: f64,
+    throughput: f64,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let [duration, throughput] = [duration, throughput].map(number);
+    writeln!(out, "entries      {entries} in {duration} units: {throughput} per unit")
 }
 
 /// Who asks: by name where it is not everybody and they are few.
@@ -233,7 +241,7 @@ pub(super) fn json<R: Serialize>(
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     #[derive(Serialize)]
-    struct Told<'a, R> {
+    struct RunJson<'a, R> {
         #[serde(flatten)]
         report: &'a R,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,7 +249,7 @@ pub(super) fn json<R: Serialize>(
         #[serde(skip_serializing_if = "Option::is_none")]
         relation: Option<Relation>,
     }
-    writeln!(out, "{}", serde_json::to_string_pretty(&Told { report, elected, relation })?)?;
+    writeln!(out, "{}", serde_json::to_string_pretty(&RunJson { report, elected, relation })?)?;
     Ok(())
 }
 

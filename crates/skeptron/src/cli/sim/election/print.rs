@@ -9,6 +9,7 @@ use skeptron_sim::election::{Detector, Report, Scenario};
 use skeptron_sim::trace::TICKS_PER_UNIT;
 
 use super::super::super::table::{counted, folded, number, table};
+use super::super::print::network;
 use crate::published::{case, claimed_messages, valued_at};
 
 /// More leaders than this are only counted.
@@ -84,13 +85,7 @@ pub(super) fn report(
         let more = if tree.len() > MOST_LEADERS { ", …" } else { "" };
         writeln!(out, "{}", folded(&format!("tree         {}{more}", links.join(", "))))?;
     }
-    if report.lost + report.duplicated + report.refused > 0 {
-        writeln!(
-            out,
-            "network      {} lost, {} duplicated, {} refused by their receiver",
-            report.lost, report.duplicated, report.refused
-        )?;
-    }
+    network([report.lost, report.duplicated, report.refused], out)?;
     writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)
 }
 
