@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::catalogue::{self, Algorithm, Breaks, ElectionInfo, Layout, Order};
 use skeptron_sim::election::{Report, Scenario, run};
-use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Format, Trace};
 use skeptron_sim::{Options, QueueKind};
 use skeptron_testing::{Chance, amount};
+
+use crate::replay::{is_replayed, misses_lost_lines};
 
 fn sound() -> impl Iterator<Item = &'static ElectionInfo> {
     catalogue::elections().filter(|info| info.broken.is_none())
@@ -167,40 +167,19 @@ fn what_is_recorded_is_replayed() {
         for (seed, mix) in (1..).zip(MIXES) {
             let size = if mix.contains("-n") { "" } else { "-n 4" };
             let words = format!("{} {size} {mix} --until 30 --seed {seed}", info.name);
-            let trace = SimOptions::parse(&words).unwrap().trace(Files::Disk).unwrap();
-            let mut lines = Vec::new();
-            trace.write(Format::JsonLines, &mut lines).unwrap();
-            let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
-            assert_eq!(read, trace, "{words}");
-            if let Err(error) = replay(&read) {
-                panic!("{words}: {error}");
-            }
+            is_replayed(&words);
         }
     }
 }
 
-/// A file that lost a line does not verify.
+/// A run can end between any two steps, a message be on its way for ever, and a detector silent.
 #[test]
 fn a_lost_line_is_noticed() {
-    let words = "bully -n 3 --crash 3@0..9 --initiators 1";
-    let trace = SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap();
-    let mut whole = Vec::new();
-    trace.write(Format::JsonLines, &mut whole).unwrap();
-    let whole = String::from_utf8(whole).unwrap();
-    let lines: Vec<&str> = whole.lines().collect();
-    // A run can end between any two steps, a message be on its way for ever, and a detector silent.
-    let may_miss = |line: &str| {
+    misses_lost_lines("bully -n 3 --crash 3@0..9 --initiators 1", |line| {
         ["deliver", "lose", "suspect", "trust"]
             .iter()
             .any(|what| line.contains(&format!("\"do\":\"{what}\"")))
-    };
-    for lost in (0..lines.len() - 1).filter(|&line| !may_miss(lines[line])) {
-        let mut left = lines.clone();
-        left.remove(lost);
-        let left = left.join("\n");
-        let verified = Trace::read(left.as_bytes()).is_ok_and(|trace| replay(&trace).is_ok());
-        assert!(!verified, "line {}: {}", lost + 1, lines[lost]);
-    }
+    });
 }
 
 /// What `skeptron sim` accepts as the issue writes it.

@@ -21,6 +21,31 @@ const MIXES: [&str; 10] = [
     "--loss 0.02 --duplicate 0.05 --order any --latency pareto:0.2,1.2 --workload poisson:0.5",
 ];
 
+/// The run of these options of `skeptron sim` is read as it was written, and replayed.
+pub(crate) fn is_replayed(words: &str) {
+    let trace = SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap();
+    let lines = written(&trace, Format::JsonLines);
+    let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
+    assert_eq!(read, trace, "{words}");
+    if let Err(error) = replay(&read) {
+        panic!("{words}: {error}");
+    }
+}
+
+/// A file of the run of these options that lost a line does not verify, unless that line may be missing.
+pub(crate) fn misses_lost_lines(words: &str, may_miss: impl Fn(&str) -> bool) {
+    let trace = SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap();
+    let whole = String::from_utf8(written(&trace, Format::JsonLines)).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    for lost in (0..lines.len() - 1).filter(|&line| !may_miss(lines[line])) {
+        let mut left = lines.clone();
+        left.remove(lost);
+        let left = left.join("\n");
+        let verified = Trace::read(left.as_bytes()).is_ok_and(|trace| replay(&trace).is_ok());
+        assert!(!verified, "line {}: {}", lost + 1, lines[lost]);
+    }
+}
+
 fn written(trace: &Trace, format: Format) -> Vec<u8> {
     let mut out = Vec::new();
     trace.write(format, &mut out).unwrap();
@@ -34,15 +59,8 @@ fn what_is_recorded_is_replayed() {
             let fixed = info.layout == Layout::Structure && mix.contains("-n");
             let size = if mix.contains("-n") { "" } else { "-n 4" };
             let structure = if fixed { "--structure lamport" } else { "" };
-            let words =
-                format!("{} {size} --entries 12 {structure} {mix} --seed {seed}", info.name);
-            let trace = SimOptions::parse(&words).unwrap().trace(Files::Disk).unwrap();
-            let lines = written(&trace, Format::JsonLines);
-            let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
-            assert_eq!(read, trace, "{words}");
-            if let Err(error) = replay(&read) {
-                panic!("{words}: {error}");
-            }
+            let name = info.name;
+            is_replayed(&format!("{name} {size} --entries 12 {structure} {mix} --seed {seed}"));
         }
     }
 }
@@ -60,20 +78,8 @@ fn every_form_writes_every_run() {
     }
 }
 
-/// A file that lost a line does not verify.
+/// A run can end between any two steps, and a message be on its way for ever.
 #[test]
 fn a_lost_line_is_noticed() {
-    let trace =
-        SimOptions::parse("suzuki-kasami -n 3 --entries 3").unwrap().trace(Files::Disk).unwrap();
-    let whole = String::from_utf8(written(&trace, Format::JsonLines)).unwrap();
-    let lines: Vec<&str> = whole.lines().collect();
-    // A run can end between any two steps, and a message be on its way for ever.
-    let may_miss = |line: &str| line.contains("deliver");
-    for lost in (0..lines.len() - 1).filter(|&line| !may_miss(lines[line])) {
-        let mut left = lines.clone();
-        left.remove(lost);
-        let left = left.join("\n");
-        let verified = Trace::read(left.as_bytes()).is_ok_and(|trace| replay(&trace).is_ok());
-        assert!(!verified, "line {}: {}", lost + 1, lines[lost]);
-    }
+    misses_lost_lines("suzuki-kasami -n 3 --entries 3", |line| line.contains("deliver"));
 }

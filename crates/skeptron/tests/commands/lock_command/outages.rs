@@ -11,18 +11,29 @@ fn no_wait(url: &str, lock: &str) -> Ended {
     run(&["lock", lock, "--no-wait", "--endpoint", url, "--", "true"])
 }
 
+/// A member whose leases last so long, and its address.
+fn start(site: &Site, lease: &str, number: usize, words: &[&str]) -> (Process, String) {
+    let mut command = site.command(number, words);
+    command.env("SKEPTRON_LEASE_LENGTH", lease);
+    ready(Process::spawn(command))
+}
+
+/// Three members that vote.
+fn three(site: &Site, lease: &str) -> [(Process, String); 3] {
+    let words: [&[&str]; 3] = [&["--init"], &[], &[]];
+    let mut number = 0;
+    let nodes = words.map(|words| {
+        number += 1;
+        start(site, lease, number, words)
+    });
+    eventually("three vote", || present(&nodes[0].1) == (vec![1, 2, 3], vec![1, 2, 3]));
+    nodes
+}
+
 #[test]
 fn a_dead_member_is_not_taken_for_a_holder() {
     let site = Site::new();
-    let start = |number, words: &[&str]| {
-        let mut command = site.command(number, words);
-        command.env("SKEPTRON_LEASE_LENGTH", "10s");
-        ready(Process::spawn(command))
-    };
-    let (first, url) = start(1, &["--init"]);
-    let (second, second_url) = start(2, &[]);
-    let (third, _) = start(3, &[]);
-    eventually("three vote", || present(&url) == (vec![1, 2, 3], vec![1, 2, 3]));
+    let [(first, url), (second, second_url), (third, _)] = three(&site, "10s");
     let mut command = skeptron();
     command.args(["lock", "held", "--owner", "deploy@web1", "--endpoint", &second_url]);
     let mut holder = Process::spawn(command);
@@ -68,15 +79,7 @@ fn a_dead_member_is_not_taken_for_a_holder() {
 #[test]
 fn a_waiter_outlasts_an_outage() {
     let site = Site::new();
-    let start = |number, words: &[&str]| {
-        let mut command = site.command(number, words);
-        command.env("SKEPTRON_LEASE_LENGTH", "1s");
-        ready(Process::spawn(command))
-    };
-    let (first, url) = start(1, &["--init"]);
-    let (second, second_url) = start(2, &[]);
-    let (third, _) = start(3, &[]);
-    eventually("three vote", || present(&url) == (vec![1, 2, 3], vec![1, 2, 3]));
+    let [(first, url), (second, second_url), (third, _)] = three(&site, "1s");
     let mut command = skeptron();
     command.args(["lock", "held", "--ttl", "2s", "--endpoint", &second_url]);
     let mut holder = Process::spawn(command);
@@ -94,8 +97,8 @@ fn a_waiter_outlasts_an_outage() {
         node.end();
     }
     eventually("no lease is left", || no_wait(&url, "another").code == 71);
-    let (second, _) = start(2, &[]);
-    let (third, _) = start(3, &[]);
+    let (second, _) = start(&site, "1s", 2, &[]);
+    let (third, _) = start(&site, "1s", 3, &[]);
     assert_eq!(waiter.line(), "served");
     assert_eq!(waiter.end().code, 0);
     for node in [first, second, third] {
