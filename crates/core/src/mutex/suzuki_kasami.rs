@@ -172,7 +172,7 @@ impl Message for Msg {
 impl Rules for SuzukiKasami {
     type Message = Msg;
 
-    /// RN[i]+1, broadcast REQUEST(i, RN[i]); a holder enters at once.
+    /// `RN[i]+1`, broadcast `REQUEST(i, RN[i])`; a holder enters at once.
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.request()?;
         if self.token.is_some() {
@@ -192,7 +192,7 @@ impl Rules for SuzukiKasami {
         }
     }
 
-    /// LN[i]=RN[i]; append every j not queued with RN[j] = LN[j]+1; pass to the queue's head.
+    /// `LN[i]=RN[i]`; append every j not queued with `RN[j] = LN[j]+1`; pass to the queue's head.
     fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         let token = self.token.as_mut().ok_or(Refused::NotHeld)?;
         self.phase.release()?;
